@@ -72,6 +72,22 @@ std::pair<cudaGraphExecUpdateResult, cudaGraphNode_t> compare(const Executable& 
   return {cudaGraphExecUpdateSuccess, nullptr};
 }
 
+/// Calls `use` with a graph and the stream it is put into, unless one of them does not exist or the
+/// stream is being captured.
+template <class Use>
+cudaError_t use_in_stream(cudaGraphExec_t handle, cudaStream_t stream_handle, const Use& use) {
+  return call([&](State& state, Lock&) {
+    const std::shared_ptr<Executable> graph = state.executables.find(handle);
+    Stream* stream = state.find_stream(stream_handle);
+    if (graph == nullptr) return cudaErrorInvalidValue;
+    if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+    if (stream->capture != nullptr) return invalidate(*stream, cudaErrorStreamCaptureUnsupported);
+    const cudaError_t status = check_capture(state, *stream);
+    if (status == cudaSuccess) use(state, *graph, *stream);
+    return status;
+  });
+}
+
 }  // namespace
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, std::size_t* count) {
@@ -115,32 +131,16 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t handle
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t stream_handle) {
-  return call([&](State& state, Lock&) {
-    const std::shared_ptr<Executable> graph = state.executables.find(handle);
-    Stream* stream = state.find_stream(stream_handle);
-    if (graph == nullptr) return cudaErrorInvalidValue;
-    if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-    if (stream->capture != nullptr) return invalidate(*stream, cudaErrorStreamCaptureUnsupported);
-    const cudaError_t status = check_capture(state, *stream);
-    if (status != cudaSuccess) return status;
+  return use_in_stream(handle, stream_handle, [](State& state, Executable& graph, Stream& stream) {
     std::vector<PointPtr> earlier;
-    if (graph->end != nullptr) earlier.push_back(graph->end);
-    graph->end = push(state, *stream, {.what = "upload of a graph"}, std::move(earlier));
-    return cudaSuccess;
+    if (graph.end != nullptr) earlier.push_back(graph.end);
+    graph.end = push(state, stream, {.what = "upload of a graph"}, std::move(earlier));
   });
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle) {
-  return call([&](State& state, Lock&) {
-    const std::shared_ptr<Executable> graph = state.executables.find(handle);
-    Stream* stream = state.find_stream(stream_handle);
-    if (graph == nullptr) return cudaErrorInvalidValue;
-    if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-    if (stream->capture != nullptr) return invalidate(*stream, cudaErrorStreamCaptureUnsupported);
-    const cudaError_t status = check_capture(state, *stream);
-    if (status != cudaSuccess) return status;
-    launch(state, *graph, *stream);
-    return cudaSuccess;
+  return use_in_stream(handle, stream_handle, [](State& state, Executable& graph, Stream& stream) {
+    launch(state, graph, stream);
   });
 }
 

@@ -20,13 +20,13 @@ const char* nccl_name(ncclResult_t status) {
 }  // namespace
 
 std::string Failure::message() const {
-  std::string message = std::string(name_of(library)) + " returned " + std::to_string(status);
+  std::string message = std::string(name_of(group)) + " returned " + std::to_string(status);
   message += " (" + name + (text.empty() ? "" : ": " + text) + ")";
   return message + " from " + expression;
 }
 
 Failure describe(const Table& table, cudaError_t status, const char* expression) {
-  return {.library = Group::runtime,
+  return {.group = Group::runtime,
           .status = status,
           .name = text_or_empty(table.cudaGetErrorName(status)),
           .text = text_or_empty(table.cudaGetErrorString(status)),
@@ -34,7 +34,7 @@ Failure describe(const Table& table, cudaError_t status, const char* expression)
 }
 
 Failure describe(const Table& table, cublasStatus_t status, const char* expression) {
-  return {.library = Group::cublaslt,
+  return {.group = Group::cublaslt,
           .status = status,
           .name = text_or_empty(table.cublasLtGetStatusName(status)),
           .text = text_or_empty(table.cublasLtGetStatusString(status)),
@@ -44,7 +44,7 @@ Failure describe(const Table& table, cublasStatus_t status, const char* expressi
 Failure describe(const Table& table, cudnnStatus_t status, const char* expression) {
   std::array<char, 1024> text{};
   table.cudnnGetLastErrorString(text.data(), text.size());
-  return {.library = Group::cudnn,
+  return {.group = Group::cudnn,
           .status = status,
           .name = text_or_empty(table.cudnnGetErrorString(status)),
           .text = text.data(),
@@ -52,7 +52,7 @@ Failure describe(const Table& table, cudnnStatus_t status, const char* expressio
 }
 
 Failure describe(const Table& table, ncclResult_t status, const char* expression) {
-  Failure failure{.library = Group::nccl,
+  Failure failure{.group = Group::nccl,
                   .status = status,
                   .name = nccl_name(status),
                   .text = text_or_empty(table.ncclGetErrorString(status)),
@@ -64,7 +64,7 @@ Failure describe(const Table& table, ncclResult_t status, const char* expression
 }
 
 Failure describe(const Table& table, nvrtcResult status, const char* expression) {
-  return {.library = Group::nvrtc,
+  return {.group = Group::nvrtc,
           .status = status,
           .name = text_or_empty(table.nvrtcGetErrorString(status)),
           .text = "",

@@ -8,7 +8,7 @@ namespace towerflow::cuda {
 
 /// A call that failed, with all that its library says about it.
 struct Failure {
-  Group library = Group::runtime;
+  Group group = Group::runtime;  ///< of the library
   int status = 0;
   std::string name;        ///< of the status: "cudaErrorMemoryAllocation"
   std::string text;        ///< "out of memory"

@@ -19,6 +19,7 @@ using testing::check_values;
 using testing::DeviceMemory;
 using testing::launch_for;
 using testing::numbers;
+using testing::strided;
 using i64 = std::int64_t;
 using Ints = std::vector<std::int32_t>;
 
@@ -34,16 +35,6 @@ template <class T>
 PadValue value_of(T value) {
   PadValue made;
   std::memcpy(made.bytes, &value, sizeof value);
-  return made;
-}
-
-Strided<1> strided(std::vector<std::uint32_t> sizes, std::vector<i64> strides) {
-  Strided<1> made;
-  made.rank = static_cast<int>(sizes.size());
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    made.sizes[d] = Divisor::of(sizes[d]);
-    made.strides[0][d] = strides[d];
-  }
   return made;
 }
 

@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "cuda/device/arguments.h"
 #include "cuda/host/host_kernel.h"
 
 namespace towerflow::cuda::testing {
@@ -97,6 +99,18 @@ host::KernelFault fault_of(Run run) {
   }
   FAIL("no fault");
   throw std::logic_error("unreachable");
+}
+
+/// Returns an operand of the sizes and strides given, both in elements.
+inline device::Strided<1> strided(const std::vector<std::uint32_t>& sizes,
+                                  const std::vector<std::int64_t>& strides) {
+  device::Strided<1> made;
+  made.rank = static_cast<int>(sizes.size());
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    made.sizes[d] = device::Divisor::of(sizes[d]);
+    made.strides[0][d] = strides[d];
+  }
+  return made;
 }
 
 /// The launch of `threads` threads a block for n elements.

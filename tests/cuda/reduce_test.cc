@@ -10,11 +10,11 @@
 #include "tests/cuda/device_memory.h"
 
 using namespace towerflow::cuda;
-using device::Divisor;
 using device::Strided;
 using testing::check_values;
 using testing::DeviceMemory;
 using testing::numbers;
+using testing::strided;
 using i64 = std::int64_t;
 
 namespace {
@@ -28,16 +28,6 @@ double join(const std::string& op, double a, double b) {
   if (op == "Sum") return a + b;
   if (op == "Prod") return a * b;
   return op == "Max" ? std::max(a, b) : std::min(a, b);
-}
-
-Strided<1> strided(std::vector<std::uint32_t> sizes, std::vector<i64> strides) {
-  Strided<1> made;
-  made.rank = static_cast<int>(sizes.size());
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    made.sizes[d] = Divisor::of(sizes[d]);
-    made.strides[0][d] = strides[d];
-  }
-  return made;
 }
 
 template <class T>

@@ -185,7 +185,7 @@ TEST_SUITE("cuda table") {
     CHECK(failures.empty());
     TOWERFLOW_CUDA_CHECK(cuda, cuda.cudaSetDevice(7), note);
     REQUIRE(failures.size() == 1);
-    CHECK(failures[0].library == Group::runtime);
+    CHECK(failures[0].group == Group::runtime);
     CHECK(failures[0].status == 101);
     CHECK(failures[0].name == "cudaErrorInvalidDevice");
     CHECK(failures[0].text == cuda.cudaGetErrorString(cudaErrorInvalidDevice));
