@@ -100,7 +100,8 @@ void add_eval_model(CLI::App& eval, const models::Model& model) {
   arguments->model = &model;
   add_text(app, "--train-dir", arguments->options.train_dir, "folder with the checkpoint",
            {.type = "DIR", .required = true});
-  add_text(app, "--data-dir", arguments->options.data_dir, data_dir_help(*model.data),
+  add_text(app, "--data-dir", arguments->options.data_dir,
+           fmt::format("folder with {}; that of the training when not given", model.data->files),
            {.type = "DIR"});
   add_integer(app, "--batch-size", arguments->options.batch_size, "examples a run");
   if (!model.samples_file.empty()) {

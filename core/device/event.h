@@ -57,8 +57,8 @@ struct EventUse {
   const Queue* queue = nullptr;  ///< the queue that recorded it
   bool reads = false;            ///< of work that only reads: its failure does not affect others
 
-  /// The event may be reused meanwhile. A new use is counted before the event is open again: an
-  /// event that is not done is of this use only if the number, read after that, says so.
+  /// Asks for the state first: `reset` counts the new use before it opens the event, so that an
+  /// event which is reused at this moment is not taken for one that is still awaited.
   bool over() const { return event == nullptr || event->done() || event->use() != use; }
   bool failed() const { return !reads && event != nullptr && event->failed_in(use); }
 };

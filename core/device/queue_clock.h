@@ -43,7 +43,7 @@ class QueueClock {
     if (time > now_) now_ = time;
     is_computation_ = false;
   }
-  /// Notes that a device does in no time what was done, as recording an event.
+  /// Notes that the instruction takes no time on the device, as recording an event does.
   void recorded() { is_computation_ = false; }
   void end();
   /// Returns the time of the virtual clock.

@@ -471,10 +471,6 @@ class FirstError {
   bool only_cancelled_ = false;
 };
 
-}  // namespace
-
-namespace {
-
 /// Returns the pool in which a queue computes on the threads of the host, nullptr for another
 /// queue.
 ThreadPool* pool_of(const Execution& run, std::size_t queue) {
