@@ -30,7 +30,8 @@ struct Fixture {
     event->set_recorded();
     return event;
   }
-  std::shared_ptr<Event> record(Queue& queue) {
+  /// The event must live until the queue has recorded it.
+  [[nodiscard]] std::shared_ptr<Event> record(Queue& queue) {
     auto event = backend.make_event();
     event->reset();
     queue.record(*event);
@@ -78,10 +79,10 @@ TEST_CASE("simulated queue: the time of an instruction is that of its copy, not 
   Span copy, record;
   queue.begin(0, &copy);
   queue.copy(on.memory.get(), on.host.get(), 64);
-  on.record(queue);
+  const auto after_copy = on.record(queue);
   queue.end();
   queue.begin(1, &record);
-  on.record(queue);
+  const auto after_record = on.record(queue);
   queue.end();
   CHECK(message(queue.synchronize()) == "no error");
   CHECK(copy.virtual_begin == 0);
