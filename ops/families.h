@@ -138,4 +138,5 @@
   FAMILY(text_summary)                \
   FAMILY(process_exchange)            \
   FAMILY(elementwise)                 \
+  FAMILY(recompute)                   \
   FAMILY(elementwise_rules)

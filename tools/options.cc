@@ -116,6 +116,8 @@ void add_skipped_passes(CLI::App& app, const std::string& name, PassOptions& pas
         passes.fold_constants = false;
       } else if (word == "share") {
         passes.share_subexpressions = false;
+      } else if (word == "recompute") {
+        passes.recompute_from = 0;
       } else if (word == "reuse") {
         passes.reuse_buffers = false;
       } else if (word == "winograd") {
@@ -127,11 +129,11 @@ void add_skipped_passes(CLI::App& app, const std::string& name, PassOptions& pas
   };
   app.add_option_function<std::vector<std::string>>(
          name, take,
-         "passes to do without: unread, fold, share, reuse, winograd, or kinds of rewrites: "
+         "passes to do without: unread, fold, share, recompute, reuse, winograd, or kinds of rewrites: "
          "layers, updates, elementwise")
       ->delimiter(',')
       ->check(one_of(
-          {"unread", "fold", "share", "reuse", "winograd", "layers", "updates", "elementwise"}))
+          {"unread", "fold", "share", "recompute", "reuse", "winograd", "layers", "updates", "elementwise"}))
       ->type_name("PASS,..");
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
 
@@ -19,6 +20,9 @@ struct PassOptions {
   std::set<std::string> skipped_rewrites{};
   bool reuse_buffers = true;
   bool choose_winograd = true;  ///< Winograd kernels for convolutions; not a pass
+  /// Results of elementwise chains that only the backward pass needs after a while are computed
+  /// again then, instead of kept, if those of a plan have this many bytes or more; 0 for never.
+  std::size_t recompute_from = std::size_t{128} << 20;
   AllReduceOptions all_reduce{};
 };
 

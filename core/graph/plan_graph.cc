@@ -97,6 +97,15 @@ void PlanGraph::reorder(const std::vector<int>& order) {
   }
   for (ValueId& fetch : fetches) renumber(fetch.node);
   for (int& target : targets) renumber(target);
+  decltype(twins) renumbered;
+  for (const auto& [key, twin] : twins) {
+    auto [value, device] = key;
+    ValueId same = twin;
+    renumber(value.node);
+    renumber(same.node);
+    renumbered.emplace(std::pair(value, device), same);
+  }
+  twins = std::move(renumbered);
 }
 
 void PlanGraph::remove_unneeded() {

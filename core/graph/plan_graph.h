@@ -74,6 +74,7 @@ struct PlanGraph {
   std::vector<ValueId> fetches;    ///< node -1 for a fetched operation
   std::vector<int> targets;        ///< nodes that must run even if nothing reads them
   bool winograd = true;            ///< PassOptions::choose_winograd
+  std::size_t recompute_from = 0;  ///< PassOptions::recompute_from
   AllReduceOptions all_reduce;     ///< PassOptions::all_reduce
   std::vector<bool> accelerators;  ///< per device: whether it has memory of its own
   /// Values that several devices compute: the same value on another device.

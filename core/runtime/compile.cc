@@ -45,6 +45,7 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
 Plan compile_graph(PlanGraph graph, const DeviceSet& devices, KernelCache& kernels,
                    const CompileOptions& options, Plan plan) {
   graph.winograd = options.passes.choose_winograd;
+  graph.recompute_from = options.passes.recompute_from;
   graph.all_reduce = options.passes.all_reduce;
   for (const Device& device : devices.devices()) graph.accelerators.push_back(!device.on_host());
   HomeDevices own;
