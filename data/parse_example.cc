@@ -118,10 +118,10 @@ class ParseKernel final : public PreparedKernel {
   }
 
   void* sparse_values(std::size_t i, std::int64_t count, const LaunchArgs& args) const {
-    auto* indices = static_cast<std::int64_t*>(args.late->allocate(i, Shape{count, 1}));
+    auto* indices = static_cast<std::int64_t*>(args.arrays->allocate(i, Shape{count, 1}));
     for (std::int64_t at = 0; at < count; ++at) indices[at] = at;
     *args.output<std::int64_t>(2 * sparse_ + i) = count;
-    return args.late->allocate(sparse_ + i, Shape{count});
+    return args.arrays->allocate(sparse_ + i, Shape{count});
   }
   void* sequence_values(std::size_t i, std::int64_t count, const LaunchArgs& args) const {
     const Sequence& sequence = sequences_[i - sparse_];
@@ -132,8 +132,8 @@ class ParseKernel final : public PreparedKernel {
                       "divisible by {}, found {} instead",
                       variable_[i].first, elements, count));
     }
-    return args.late->allocate(sequence.output,
-                               Shape{count / elements}.concatenated(sequence.each));
+    return args.arrays->allocate(sequence.output,
+                                 Shape{count / elements}.concatenated(sequence.each));
   }
 
   std::size_t sparse_;

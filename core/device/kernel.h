@@ -29,12 +29,18 @@ struct RunContext {
   Ticket ticket{};  ///< set by the kernel that reads a record, used by the one that enqueues it
 };
 
-/// Allocates outputs whose shape is only known to the running kernel.
-class LateOutputs {
+/// The Arrays behind the operands of a launch: for outputs whose shape only the running kernel
+/// knows, and for values that objects of the run share (see OpDef::keeps and OpDef::gives).
+class LaunchArrays {
  public:
-  virtual ~LateOutputs() = default;
+  virtual ~LaunchArrays() = default;
   /// Returns memory for output `index`, which lives as long as the run needs it.
   virtual void* allocate(std::size_t index, const Shape& shape) = 0;
+  /// Returns input `index` as an Array that lives until the run ends and does not change: it shares
+  /// the input's memory if nothing writes that again, otherwise it is a copy.
+  virtual Array keep_input(std::size_t index) = 0;
+  /// Makes `value` output `index`, without a copy. Its dtype and shape are those of the output.
+  virtual void give_output(std::size_t index, const Array& value) = 0;
 };
 
 /// Merges the shape that a run found with the one the graph declares. Throws InvalidArgumentError
@@ -48,14 +54,20 @@ struct LaunchArgs {
   std::byte* workspace = nullptr;  ///< aligned to 64 bytes
   RunContext* run = nullptr;
   const ErrorDetail* detail = nullptr;  ///< the node and the user's line, for error messages
-  LateOutputs* late = nullptr;          ///< for outputs of unknown shape, whose address is null
+  /// For outputs of unknown shape, whose address is null, and for ops that keep or give values.
+  LaunchArrays* arrays = nullptr;
 
   /// Returns the memory for output `index`, whose shape the kernel has found; `said` is the shape
   /// that the graph declares.
   void* output_memory(std::size_t index, const Shape& found, const Shape& said) const {
     if (outputs[index] != nullptr && found == said) return outputs[index];
     const Shape shape = merge_declared_shape(found, said);
-    return outputs[index] != nullptr ? outputs[index] : late->allocate(index, shape);
+    return outputs[index] != nullptr ? outputs[index] : arrays->allocate(index, shape);
+  }
+  /// Makes `value` output `index`, of which the graph declares the shape `said`, without a copy.
+  void give_output(std::size_t index, const Array& value, const Shape& said) const {
+    merge_declared_shape(value.shape(), said);
+    arrays->give_output(index, value);
   }
   template <class T>
   const T* input(std::size_t index) const {

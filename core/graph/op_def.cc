@@ -39,6 +39,8 @@ bool contains_input(const std::vector<int>& inputs, std::size_t input) {
   return std::find(inputs.begin(), inputs.end(), static_cast<int>(input)) != inputs.end();
 }
 
+Cost no_cost(std::span<const OutputSpec>, std::span<const OutputSpec>) { return {}; }
+
 Cost cost_of(const OpDef& op, std::span<const OutputSpec> inputs,
              std::span<const OutputSpec> outputs) {
   Cost cost;

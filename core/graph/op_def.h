@@ -88,6 +88,9 @@ struct Cost {
 using CostRule =
     std::function<Cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec> outputs)>;
 
+/// The cost of an op that passes memory on without reading it.
+Cost no_cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec> outputs);
+
 /// Returns whether each element of the result depends only on the corresponding elements of the
 /// operands, which broadcast as in NumPy.
 using ElementwiseRule = bool (*)(const Attrs& attrs, std::span<const OutputSpec> inputs,
@@ -117,6 +120,12 @@ struct OpDef {
   std::vector<int> name_only_inputs{};
   /// Inputs whose values kernels are prepared with, such as axes.
   std::vector<int> static_inputs{};
+  /// Inputs whose memory an object of the run may keep after the launch, such as a value pushed on
+  /// a stack. A value that is computed for one of them gets an Array instead of memory of the
+  /// frame.
+  std::vector<int> keeps{};
+  /// Outputs that are Arrays of such an object, such as a value popped from a stack.
+  std::vector<int> gives{};
   ConstantRule constant{};  ///< optional
   CostRule cost{};          ///< optional; default: no flops, bytes of inputs and outputs
   /// Output 0 is input 0 with another shape: the planner gives both the same memory.

@@ -17,14 +17,20 @@
 namespace towerflow {
 namespace {
 
-class LateBinder final : public LateOutputs {
+class FrameArrays final : public LaunchArrays {
  public:
-  LateBinder(Frame& frame, const Instruction& instruction, std::vector<void*>& outputs)
+  FrameArrays(Frame& frame, const Instruction& instruction, std::vector<void*>& outputs)
       : frame_(frame), instruction_(instruction), outputs_(outputs) {}
   void* allocate(std::size_t index, const Shape& shape) override {
     const int slot = instruction_.outputs.at(index);
     outputs_[index] = frame_.bind_late(slot, frame_.declared(slot).dtype, shape);
     return outputs_[index];
+  }
+  Array keep_input(std::size_t index) override {
+    return frame_.keep(instruction_.inputs.at(index));
+  }
+  void give_output(std::size_t index, const Array& value) override {
+    frame_.give(instruction_.outputs.at(index), value);
   }
 
  private:
@@ -265,6 +271,10 @@ class QueueRun {
       const std::unique_lock state = take_state(instruction);
       if (instruction.late) {
         launch_late(instruction, args);
+      } else if (instruction.shares) {
+        FrameArrays arrays(frame_, instruction, outputs_);
+        args.arrays = &arrays;
+        launch_locked(instruction, args);
       } else if (instruction.variables.empty()) {
         enqueue_checked(*instruction.kernel, queue_, args);
       } else {
@@ -374,8 +384,8 @@ class QueueRun {
     const auto kernel = kernels_.get(*instruction.entry, request);
     const Array workspace(DType::uint8, Shape{std::max<std::size_t>(kernel->workspace_bytes(), 1)});
     args.workspace = static_cast<std::byte*>(const_cast<void*>(workspace.raw()));
-    LateBinder late(frame_, instruction, outputs_);
-    args.late = &late;
+    FrameArrays arrays(frame_, instruction, outputs_);
+    args.arrays = &arrays;
     launch_through(instruction, *kernel, args);
     locks.mark_written(write_of(instruction));
   }

@@ -38,6 +38,7 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
       arrays_(plan.slots.size()),
       result_shapes_(plan.slots.size()),
       late_descs_(plan.slots.size()),
+      views_(plan.slots.size()),
       events_(static_cast<std::size_t>(plan.events)) {
   for (const PlanVariable& variable : plan.variables) {
     variables_.push_back(&storage_of(variable, devices, resources));
@@ -65,6 +66,12 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
   for (const int fetch : plan.fetches) {
     if (fetch < 0) continue;
     result_shapes_[memory_slot(fetch)] = plan.slots[static_cast<std::size_t>(fetch)].desc.shape;
+  }
+  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+    const std::size_t root = memory_slot(static_cast<int>(i));
+    if (root != i && plan.slots[i].kind == Slot::Kind::given) {
+      views_[root].push_back(static_cast<int>(i));
+    }
   }
   bind_constants(devices);
 }
@@ -105,6 +112,7 @@ void* Frame::device_constant(const Array& value, const Device& device) {
 }
 
 void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace) {
+  feeds_ = feeds;
   arenas.take(plan_, blocks_);
   // Allocate results before any address changes, since this may fail.
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
@@ -163,7 +171,8 @@ void Frame::return_results(std::vector<Array>& results) {
 
 void Frame::end(ArenaPool& arenas) {
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
-    if (plan_.slots[i].kind == Slot::Kind::late) arrays_[i] = Array();
+    const Slot::Kind kind = plan_.slots[i].kind;
+    if (kind == Slot::Kind::late || kind == Slot::Kind::given) arrays_[i] = Array();
   }
   arenas.release(blocks_);
 }
@@ -179,6 +188,48 @@ void* Frame::bind_late(int slot, DType dtype, const Shape& shape) {
   late_descs_[index] = {dtype, shape, kHostSpace};
   addresses_[index] = arrays_[index].raw();
   return addresses_[index];
+}
+
+void Frame::give(int slot, const Array& value) {
+  const auto index = static_cast<std::size_t>(slot);
+  arrays_[index] = value;
+  addresses_[index] = arrays_[index].raw();
+  if (plan_.slots[index].kind == Slot::Kind::late) {
+    late_descs_[index] = {value.dtype(), value.shape(), kHostSpace};
+  }
+  for (const int view : views_[index]) {
+    addresses_[static_cast<std::size_t>(view)] = addresses_[index];
+  }
+}
+
+Array Frame::value(int slot) const {
+  const TensorDesc& what = desc(slot);
+  const std::size_t root = memory_slot(slot);
+  const auto index = static_cast<std::size_t>(plan_.slots[root].index);
+  std::shared_ptr<void> owner;  // of memory that is not written again
+  switch (plan_.slots[root].kind) {
+    case Slot::Kind::output:
+    case Slot::Kind::given:
+    case Slot::Kind::late:
+      owner = arrays_[root].owner();
+      break;
+    case Slot::Kind::feed:
+      owner = feeds_[index].owner();
+      break;
+    case Slot::Kind::constant:
+      owner = plan_.constants[index].owner();
+      break;
+    case Slot::Kind::arena:
+    case Slot::Kind::variable:
+    case Slot::Kind::boxed:
+      break;
+  }
+  return Array(what.dtype, what.shape, std::shared_ptr<void>(owner, address(slot)));
+}
+
+Array Frame::keep(int slot) const {
+  const Array shared = value(slot);
+  return shared.owner().use_count() > 0 ? shared : shared.copy();
 }
 
 }  // namespace towerflow

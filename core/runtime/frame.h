@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/runtime/arena_pool.h"
@@ -49,6 +50,14 @@ class Frame {
   }
   /// Allocates the Array of a late slot and returns its address.
   void* bind_late(int slot, DType dtype, const Shape& shape);
+  /// Makes `value` that of a late or given slot, and of its views.
+  void give(int slot, const Array& value);
+  /// Returns the value of a slot as an Array that lives until the run ends and does not change: it
+  /// shares the slot's memory, or is a copy if that is used again.
+  Array keep(int slot) const;
+  /// Returns the value of a slot as an Array that is valid while its frame runs. It owns its memory
+  /// only if that is not used again.
+  Array value(int slot) const;
   QueueState& queue(std::size_t index) { return queues_[index]; }
 
  private:
@@ -67,6 +76,8 @@ class Frame {
   std::vector<Array> arrays_;             // per slot that needs one: results, strings, late values
   std::vector<Shape> result_shapes_;      // per slot; if a view of it is fetched: the view's shape
   std::vector<TensorDesc> late_descs_;    // per late slot
+  std::vector<std::vector<int>> views_;   // per given slot: other slots that use its memory
+  std::span<const Array> feeds_;          // of the run
   std::vector<VariableStorage*> variables_;
   std::vector<std::shared_ptr<void>> device_constants_;
   std::vector<std::shared_ptr<Event>> events_;

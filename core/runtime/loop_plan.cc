@@ -58,11 +58,7 @@ class LoopRun {
  public:
   LoopRun(const Execution& run, const Instruction& instruction)
       : run_(run), instruction_(instruction), loop_(instruction.loop->loop()) {
-    for (const int slot : instruction.inputs) {
-      const TensorDesc& desc = run.frame.desc(slot);
-      feeds_.emplace_back(desc.dtype, desc.shape,
-                          std::shared_ptr<void>(run.frame.address(slot), [](void*) {}));
-    }
+    for (const int slot : instruction.inputs) feeds_.push_back(run.frame.value(slot));
   }
 
   void run() {

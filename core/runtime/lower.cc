@@ -28,7 +28,8 @@ void Lowering::lower_fetches() {
     if (own && !staging) at.kind = Slot::Kind::output;
     const bool shared = staging || at.kind == Slot::Kind::constant ||
                         at.kind == Slot::Kind::variable || at.kind == Slot::Kind::feed ||
-                        at.kind == Slot::Kind::boxed || !taken.insert(root).second;
+                        at.kind == Slot::Kind::boxed || at.kind == Slot::Kind::given ||
+                        !taken.insert(root).second;
     plan_.fetches.push_back(shared ? copy_for_fetch(fetch, slot) : slot);
   }
   resolve_views();
@@ -77,6 +78,7 @@ void Lowering::emit_launch(int id) {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     made.outputs.push_back(output_slot(id, static_cast<int>(i)));
   }
+  share_arrays(made);
   const auto has_unknown_shape = [&](int slot) {
     return !plan_.slots[static_cast<std::size_t>(slot)].desc.shape.fully_known();
   };
@@ -104,6 +106,21 @@ void Lowering::emit_launch(int id) {
                       node.outputs[0].dtype == DType::resource;
   draft.urgent = node.urgent || starts;
   place_draft(id, std::move(draft));
+}
+
+void Lowering::share_arrays(Instruction& instruction) {
+  instruction.shares = !instruction.op->keeps.empty() || !instruction.op->gives.empty();
+  const auto change = [&](int slot, Slot::Kind kind) {
+    const int root = memory_of(slot);
+    Slot& memory = plan_.slots[static_cast<std::size_t>(root)];
+    if (memory.kind == Slot::Kind::arena && !staging_.contains(root)) memory.kind = kind;
+  };
+  for (const int input : instruction.op->keeps) {
+    change(instruction.inputs[static_cast<std::size_t>(input)], Slot::Kind::output);
+  }
+  for (const int output : instruction.op->gives) {
+    change(instruction.outputs[static_cast<std::size_t>(output)], Slot::Kind::given);
+  }
 }
 
 void Lowering::emit_copy(int id) {
@@ -142,11 +159,14 @@ void Lowering::emit_copy(int id) {
 
 int Lowering::staged(ValueId value) {
   const int slot = slot_of(value);
-  if (plan_.slots[static_cast<std::size_t>(slot)].kind != Slot::Kind::feed) {
+  const Slot::Kind kind = plan_.slots[static_cast<std::size_t>(memory_of(slot))].kind;
+  const bool in_array =
+      kind == Slot::Kind::feed || kind == Slot::Kind::output || kind == Slot::Kind::given;
+  if (!in_array) {
     staging_.insert(memory_of(slot));
     return slot;
   }
-  const auto [found, first] = staged_feeds_.emplace(slot, -1);
+  const auto [found, first] = staged_arrays_.emplace(slot, -1);
   if (!first) return found->second;
   Slot staging;
   staging.desc = plan_.slots[static_cast<std::size_t>(slot)].desc;

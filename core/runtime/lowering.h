@@ -136,8 +136,8 @@ class Lowering {
   /// Emits a copy between memories. A replica is only refreshed if the variable has changed.
   void emit_copy(int id);
 
-  /// Returns the slot from which a copy engine reads a value. Fed values are in the caller's
-  /// memory, which the engine may not reach, so they are copied to the frame's memory first.
+  /// Returns the slot from which a copy engine reads a value. Fed values and others in Arrays are
+  /// in memory that the engine may not reach, so they are copied to the frame's memory first.
   int staged(ValueId value);
 
   /// Adds a draft that copies within host memory; returns its number.
@@ -162,6 +162,9 @@ class Lowering {
   void emit_loop(int id);
 
   void emit_launch(int id);
+
+  /// Lets objects of the run share the Arrays of operands that an instruction keeps or gives.
+  void share_arrays(Instruction& instruction);
 
   Cost cost_of_node(const PlanNode& node) const { return cost_in(graph_, node); }
   static Cost cost_in(const PlanGraph& graph, const PlanNode& node) {
@@ -227,7 +230,7 @@ class Lowering {
   std::map<int, int> view_of_;        // view slot -> slot whose memory it uses
   std::set<int> staging_;             // host slots that copy engines read or write
   std::map<int, int> fetched_reads_;  // node of a variable's read -> slot of its value
-  std::map<int, int> staged_feeds_;   // slot of a feed -> slot of its staged copy
+  std::map<int, int> staged_arrays_;  // slot in an Array -> slot of its staged copy
   std::map<int, int> variables_;      // storage root -> index in the plan
   std::vector<Draft> drafts_;
   std::vector<int> after_;            // per node: the draft that its consumers wait for, or -1

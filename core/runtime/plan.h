@@ -20,7 +20,8 @@ struct Slot {
     constant,  ///< number `index` of the plan's constants
     variable,  ///< number `index` of the plan's variables
     feed,      ///< number `index` of the run's feeds
-    output,    ///< a result of the run, in its own Array
+    output,    ///< a result of the run, or a value that objects of the run share, in its own Array
+    given,     ///< in an Array of such an object, which the instruction gives
     boxed,     ///< strings, in an Array that the frame keeps
     late,      ///< shape known only during the run, which allocates the Array
   };
@@ -86,6 +87,7 @@ struct Instruction {
   std::vector<VariableUse> variables;  ///< in the order of Plan::locked_before
   std::vector<WriteThrough> through;   ///< writes of variables stored elsewhere
   bool late = false;
+  bool shares = false;           ///< keeps or gives Arrays, see OpDef
   std::uint64_t write = 0;       ///< names its writes, and those of instructions that mirror it
   bool mirrors = false;          ///< changes replicas as another instruction changes the variables
   bool host_waits = false;       ///< of a wait: the thread that executes the queue waits too

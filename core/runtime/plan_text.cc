@@ -31,6 +31,8 @@ const char* kind_name(Slot::Kind kind) {
       return "feed";
     case Slot::Kind::output:
       return "result";
+    case Slot::Kind::given:
+      return "given";
     case Slot::Kind::boxed:
       return "strings";
     case Slot::Kind::late:

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "core/device/cpu/launch.h"
 #include "core/device/run_objects.h"
 #include "core/graph/op_builder.h"
@@ -30,42 +28,25 @@ struct StackPopAttrs {
   static constexpr auto fields = std::tuple{attr::required("elem_type", &StackPopAttrs::elem_type)};
 };
 
-/// The tensors of a stack. An Array that was popped is pushed again if it fits.
+/// The tensors of a stack. It shares their memory with those that push and pop them.
 class TensorStack final : public RunObject {
  public:
-  void push(const TensorDesc& desc, const void* data) {
+  void push(Array value) {
     const std::lock_guard lock(mutex_);
-    if (size_ == items_.size()) items_.emplace_back();
-    Array& item = items_[size_];
-    if (item.empty() || item.dtype() != desc.dtype || item.shape() != desc.shape) {
-      item = Array(desc.dtype, desc.shape);
-    }
-    copy_elements(item.raw(), data, item);
-    ++size_;
+    items_.push_back(std::move(value));
   }
-  /// Calls `take` with the last tensor, and removes it. Throws InvalidArgumentError if there is
-  /// none.
-  template <class F>
-  void pop(const F& take) {
+  /// Removes the last tensor and returns it. Throws InvalidArgumentError if there is none.
+  Array pop() {
     const std::lock_guard lock(mutex_);
-    if (size_ == 0) throw errors::InvalidArgumentError("a pop from an empty stack");
-    take(items_[size_ - 1]);
-    --size_;
-  }
-
-  static void copy_elements(void* to, const void* from, const Array& like) {
-    if (like.dtype() == DType::string) {
-      std::copy_n(static_cast<const std::string*>(from), like.elements(),
-                  static_cast<std::string*>(to));
-    } else if (like.bytes() > 0) {
-      std::memcpy(to, from, like.bytes());
-    }
+    if (items_.empty()) throw errors::InvalidArgumentError("a pop from an empty stack");
+    Array last = std::move(items_.back());
+    items_.pop_back();
+    return last;
   }
 
  private:
   std::mutex mutex_;
   std::vector<Array> items_;
-  std::size_t size_ = 0;
 };
 
 TensorStack& stack_of(const LaunchArgs& args) {
@@ -82,22 +63,21 @@ void require_handle(const InferenceContext& context) {
 }
 
 std::unique_ptr<PreparedKernel> push_kernel(const KernelRequest& request) {
-  return function_kernel([desc = request.inputs[1]](const LaunchArgs& args) {
-    stack_of(args).push(desc, args.inputs[1]);
-    const Array like(desc.dtype, desc.shape, std::shared_ptr<void>(args.outputs[0], [](void*) {}));
-    TensorStack::copy_elements(args.outputs[0], args.inputs[1], like);
+  return function_kernel([said = request.outputs[0].shape](const LaunchArgs& args) {
+    const Array value = args.arrays->keep_input(1);
+    stack_of(args).push(value);
+    args.give_output(0, value, said);
   });
 }
 
 /// The same without an output.
-std::unique_ptr<PreparedKernel> push_only_kernel(const KernelRequest& request) {
-  return function_kernel([desc = request.inputs[1]](const LaunchArgs& args) {
-    stack_of(args).push(desc, args.inputs[1]);
-  });
+std::unique_ptr<PreparedKernel> push_only_kernel(const KernelRequest&) {
+  return function_kernel(
+      [](const LaunchArgs& args) { stack_of(args).push(args.arrays->keep_input(1)); });
 }
 
 /// StackPushV2(stack, elem) whose output nothing reads -> _StackPush(stack, elem), which has no
-/// output to copy the value to. The gradients of loops push all their values this way.
+/// output. The gradients of loops push all their values this way.
 bool drop_pushed_value(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (graph.uses({id, 0}) > 0) return false;
@@ -106,13 +86,12 @@ bool drop_pushed_value(PlanGraph& graph, int id) {
 
 std::unique_ptr<PreparedKernel> pop_kernel(const KernelRequest& request) {
   return function_kernel([desc = request.outputs[0]](const LaunchArgs& args) {
-    stack_of(args).pop([&](const Array& item) {
-      if (item.dtype() != desc.dtype) {
-        throw errors::InvalidArgumentError(fmt::format(
-            "a pop of {} from a stack of {}", dtype_name(desc.dtype), dtype_name(item.dtype())));
-      }
-      TensorStack::copy_elements(args.output_memory(0, item.shape(), desc.shape), item.raw(), item);
-    });
+    const Array value = stack_of(args).pop();
+    if (value.dtype() != desc.dtype) {
+      throw errors::InvalidArgumentError(fmt::format(
+          "a pop of {} from a stack of {}", dtype_name(desc.dtype), dtype_name(value.dtype())));
+    }
+    args.give_output(0, value, desc.shape);
   });
 }
 
@@ -140,7 +119,10 @@ static void register_stack_v2_ops(OpRegistry& registry) {
                       context.add_output(context.dtype(1), context.shape(1));
                     },
                 .gradient = none,
-                .effect = Effect::stateful});
+                .effect = Effect::stateful,
+                .keeps = {1},
+                .gives = {0},
+                .cost = no_cost});
   registry.add({.name = "_StackPush",
                 .inputs = {"handle: resource", "elem: T"},
                 .outputs = {},
@@ -148,6 +130,8 @@ static void register_stack_v2_ops(OpRegistry& registry) {
                 .shape = require_handle,
                 .gradient = none,
                 .effect = Effect::stateful,
+                .keeps = {1},
+                .cost = no_cost,
                 .plan_only = true});
   registry.add({.name = "StackPopV2",
                 .inputs = {"handle: resource"},
@@ -160,7 +144,9 @@ static void register_stack_v2_ops(OpRegistry& registry) {
                                          Shape::unknown());
                     },
                 .gradient = none,
-                .effect = Effect::stateful});
+                .effect = Effect::stateful,
+                .gives = {0},
+                .cost = no_cost});
 }
 
 static void register_stack_v2_kernels(KernelTable& table) {

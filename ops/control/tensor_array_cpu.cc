@@ -86,7 +86,7 @@ class ElementArray final : public RunObject {
                        dtype_name(dtype)));
   }
 
-  /// Writes `value`, whose memory it keeps.
+  /// Writes `value`, whose memory it shares.
   void write(std::int64_t index, Array value) {
     check_open();
     check_dtype(value.dtype());
@@ -136,6 +136,7 @@ class ElementArray final : public RunObject {
     if (item.value.empty()) {
       item.value = std::move(value);
     } else {
+      if (item.value.owner().use_count() > 1) item.value = item.value.copy();
       add_array_elements(item.value, value.raw());
       added_ = true;
     }
@@ -223,13 +224,6 @@ void write_handle(const LaunchArgs& args, ElementArray& array) {
   args.output<Resource*>(0)[1] = nullptr;
 }
 
-/// Returns a copy of an operand.
-Array array_copy(const TensorDesc& desc, const void* data) {
-  Array copy(desc.dtype, desc.shape);
-  copy_array_elements(desc.dtype, copy.elements(), data, copy.raw());
-  return copy;
-}
-
 /// Returns `count` elements of `whole` from `first` on as an array of `shape`; shares the memory.
 Array part_of(const Array& whole, std::int64_t first, const Shape& shape) {
   auto* const start = static_cast<std::byte*>(whole.owner().get()) +
@@ -265,9 +259,9 @@ std::unique_ptr<PreparedKernel> gradient_array_kernel(const KernelRequest& reque
   });
 }
 
-std::unique_ptr<PreparedKernel> write_kernel(const KernelRequest& request) {
-  return locked_kernel([desc = request.inputs[2]](ElementArray& array, const LaunchArgs& args) {
-    array.write(args.input<std::int32_t>(1)[0], array_copy(desc, args.inputs[2]));
+std::unique_ptr<PreparedKernel> write_kernel(const KernelRequest&) {
+  return locked_kernel([](ElementArray& array, const LaunchArgs& args) {
+    array.write(args.input<std::int32_t>(1)[0], args.arrays->keep_input(2));
     args.output<float>(0)[0] = args.input<float>(3)[0];
   });
 }
@@ -275,9 +269,7 @@ std::unique_ptr<PreparedKernel> write_kernel(const KernelRequest& request) {
 std::unique_ptr<PreparedKernel> read_kernel(const KernelRequest& request) {
   return locked_kernel([desc = request.outputs[0]](ElementArray& array, const LaunchArgs& args) {
     array.check_dtype(desc.dtype);
-    const Array value = array.read(args.input<std::int32_t>(1)[0]);
-    copy_array_elements(desc.dtype, value.elements(), value.raw(),
-                        args.output_memory(0, value.shape(), desc.shape));
+    args.give_output(0, array.read(args.input<std::int32_t>(1)[0]), desc.shape);
   });
 }
 
@@ -345,7 +337,7 @@ std::unique_ptr<PreparedKernel> array_scatter_kernel(const KernelRequest& reques
       refuse(fmt::format("Expected len(indices) == values.shape[0], but saw: {} vs. {}",
                          indices.elements(), desc.shape.size(0)));
     }
-    const Array whole = array_copy(desc, args.inputs[2]);
+    const Array whole = args.arrays->keep_input(2);
     const Shape row = array_row_shape(desc.shape);
     const std::int64_t elements = row.elements();
     for (std::int64_t i = 0; i < indices.elements(); ++i) {
@@ -428,7 +420,7 @@ std::unique_ptr<PreparedKernel> array_split_kernel(const KernelRequest& request)
                       "the TensorArray is not marked as dynamically resizeable.",
                       array.size(), count));
     }
-    const Array whole = array_copy(desc, args.inputs[1]);
+    const Array whole = args.arrays->keep_input(1);
     const Shape row = array_row_shape(desc.shape);
     for (std::int64_t i = 0, first = 0; i < count; ++i) {
       array.write(i, part_of(whole, first * row.elements(), with_rows(length[i], row)));

@@ -62,7 +62,7 @@ std::unique_ptr<PreparedKernel> decode_kernel(const KernelRequest& request) {
     auto* numbers = args.output<std::byte>(0);
     if (!out.fully_known()) {
       numbers =
-          static_cast<std::byte*>(args.late->allocate(0, in.concatenated(Shape{length / size})));
+          static_cast<std::byte*>(args.arrays->allocate(0, in.concatenated(Shape{length / size})));
     } else if (count > 0 && out.size(out.rank() - 1) != static_cast<std::int64_t>(length / size)) {
       throw errors::InvalidArgumentError(
           fmt::format("Input to DecodeRaw holds {} numbers of {}, but the graph expects {}",

@@ -161,7 +161,7 @@ class DequeueKernel final : public PreparedKernel {
                       dtype_name(desc.dtype), desc.shape.text()));
     }
     if (desc.shape.fully_known()) return args.outputs[index];
-    return args.late->allocate(index, shape);
+    return args.arrays->allocate(index, shape);
   }
 
   Kind kind_;

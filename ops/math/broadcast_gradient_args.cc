@@ -81,7 +81,7 @@ std::unique_ptr<PreparedKernel> axes_kernel(const KernelRequest& request) {
       const auto count = static_cast<std::int64_t>(axes[k].size());
       void* out = args.outputs[k];
       if (known[k] < 0) {
-        out = args.late->allocate(k, Shape{count});
+        out = args.arrays->allocate(k, Shape{count});
       } else if (count != known[k]) {
         throw errors::InvalidArgumentError(
             "the operands do not have the sizes that the graph expects");

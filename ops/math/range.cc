@@ -85,8 +85,8 @@ std::unique_ptr<PreparedKernel> range_kernel(const KernelRequest& request) {
       const std::int64_t n = length(start, *args.input<T>(1), delta);
       if (n < 0) throw errors::InvalidArgumentError(kImpossible);
       T* out = args.output<T>(0);
-      if (out == nullptr && args.late != nullptr) {
-        out = static_cast<T*>(args.late->allocate(0, Shape{n}));
+      if (out == nullptr && args.arrays != nullptr) {
+        out = static_cast<T*>(args.arrays->allocate(0, Shape{n}));
       } else if (n != known) {
         throw errors::InvalidArgumentError(
             "a range does not have the length that the graph expects");

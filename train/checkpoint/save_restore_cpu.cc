@@ -98,7 +98,7 @@ std::unique_ptr<PreparedKernel> restore_kernel(const KernelRequest& request) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const Array value = reader.read(names[i]);
       void* to = args.outputs[i];
-      if (!wanted[i].shape.fully_known()) to = args.late->allocate(i, value.shape());
+      if (!wanted[i].shape.fully_known()) to = args.arrays->allocate(i, value.shape());
       copy_out(value, to);
     }
   });

@@ -68,7 +68,7 @@ class PositionKernel final : public PreparedKernel {
     *args.output<std::string>(kNext) =
         by_record_ ? text_of(position.last, position.last.end) : std::string();
     auto* records =
-        static_cast<std::string*>(args.late->allocate(kRecords, Shape{position.held.size()}));
+        static_cast<std::string*>(args.arrays->allocate(kRecords, Shape{position.held.size()}));
     for (const RecordPlace& place : position.held) {
       if (place.file == nullptr) {
         throw errors::FailedPreconditionError(

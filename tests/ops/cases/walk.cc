@@ -22,20 +22,26 @@ Array filled(DType dtype, const Shape& shape, int byte) {
 }
 
 /// Memory for results whose shapes the kernel determines.
-class LateBuffers final : public LateOutputs {
+class LateBuffers final : public LaunchArrays {
  public:
   LateBuffers(const PlanNode& node, const Device& device,
+              std::vector<std::unique_ptr<GuardedBuffer>>& inputs,
               std::vector<std::unique_ptr<GuardedBuffer>>& outputs, int byte)
-      : node_(node), device_(device), outputs_(outputs), byte_(byte) {}
+      : node_(node), device_(device), inputs_(inputs), outputs_(outputs), byte_(byte) {}
   void* allocate(std::size_t index, const Shape& shape) override {
     outputs_[index] =
         std::make_unique<GuardedBuffer>(filled(node_.outputs[index].dtype, shape, byte_), device_);
     return outputs_[index]->address();
   }
+  Array keep_input(std::size_t index) override { return inputs_[index]->value(); }
+  void give_output(std::size_t index, const Array& value) override {
+    outputs_[index] = std::make_unique<GuardedBuffer>(value, device_);
+  }
 
  private:
   const PlanNode& node_;
   const Device& device_;
+  std::vector<std::unique_ptr<GuardedBuffer>>& inputs_;
   std::vector<std::unique_ptr<GuardedBuffer>>& outputs_;
   int byte_;
 };
@@ -225,7 +231,7 @@ class Walker {
     const GuardedBuffer workspace(
         filled(DType::uint8, Shape{static_cast<std::int64_t>(kernel.workspace_bytes())}, byte),
         device);
-    LateBuffers late(node, device, outputs, byte);
+    LateBuffers arrays(node, device, inputs, outputs, byte);
     Cancellation cancellation;
     RunContext run{resources_, cancellation};
     const ErrorDetail detail{.node = node.origin->name, .op = node.op->name};
@@ -237,7 +243,7 @@ class Walker {
                             .workspace = static_cast<std::byte*>(workspace.address()),
                             .run = &run,
                             .detail = &detail,
-                            .late = &late});
+                            .arrays = &arrays});
     queue->end();
     if (const auto failed = queue->synchronize()) std::rethrow_exception(failed->error);
     return collect(node, entry, inputs, outputs, workspace, shared);
