@@ -73,6 +73,7 @@ inline const std::map<std::string, std::function<void(PassOptions&)>>& pass_swit
       {"rewrites of updates", skip("updates")},
       {"rewrites of elementwise", skip("elementwise")},
       {"reuse_buffers", [](PassOptions& passes) { passes.reuse_buffers = false; }},
+      {"recompute_from", [](PassOptions& passes) { passes.recompute_from = 0; }},
       {"choose_winograd", [](PassOptions& passes) { passes.choose_winograd = false; }},
   };
   return switches;
