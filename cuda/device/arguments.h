@@ -67,7 +67,32 @@ struct BinaryShape {
   };
   Kind kind = both;
   Strided<2> operands;
+  int* error = nullptr;  ///< set to 1 by integers without a result, as x / 0
+  TOWERFLOW_POINTERS(error)
+};
+
+/// How the three operands of a choice are read: condition, then the values.
+struct SelectShape {
+  int strided = 0;  ///< not 0: by `operands`; else each is as large as the result or
+  int one[3] = {};  ///< (not 0) a single number
+  Strided<3> operands;
   TOWERFLOW_POINTERS()
+};
+
+/// Most tensors that a launch adds up.
+inline constexpr int kMaxSummands = 128;
+
+/// The tensors of a sum, or of the average of towers (_MeanOfN). Weights and divisor are numbers in
+/// device memory, of the type in which the sum is computed.
+struct SumList {
+  int count = 0;
+  int from_zero = 0;  ///< not 0: the sum starts from 0, so that a sum of -0 is 0
+  int weighted = 0;
+  double divisor = 1;  ///< used unless `divided_by` is given
+  const void* divided_by = nullptr;
+  const void* summands[kMaxSummands] = {};
+  const void* weights[kMaxSummands] = {};
+  TOWERFLOW_POINTERS(divided_by, summands, weights)
 };
 
 /// Most steps of a chain, and most inputs.

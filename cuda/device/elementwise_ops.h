@@ -37,7 +37,18 @@
 #define TOWERFLOW_SHORT_UNARY_OPS(X) \
   X(Neg)                             \
   X(Abs)                             \
-  X(Square) X(Sqrt) X(Rsqrt) X(Exp) X(Log) X(Sigmoid) X(Tanh) X(Softplus) X(Elu) X(Relu) X(Relu6)
+  X(Square)                          \
+  X(Sqrt)                            \
+  X(Rsqrt)                           \
+  X(Reciprocal)                      \
+  X(Exp)                             \
+  X(Log)                             \
+  X(Log1p)                           \
+  X(Sigmoid)                         \
+  X(Tanh)                            \
+  X(Softplus)                        \
+  X(Softsign)                        \
+  X(Elu) X(Selu) X(Relu) X(Relu6) X(Erf) X(Sin) X(Cos) X(Sign) X(Floor) X(Ceil) X(Rint) X(Round)
 #define TOWERFLOW_INTEGER_UNARY_OPS(X) X(Neg) X(Abs) X(Square) X(Sign) X(Relu) X(Relu6)
 #define TOWERFLOW_PREDICATE_OPS(X) X(IsNan) X(IsInf) X(IsFinite)
 
@@ -64,9 +75,26 @@
   X(TanhGrad)                            \
   X(SqrtGrad) X(RsqrtGrad) X(ReluGrad) X(Relu6Grad) X(EluGrad) X(SeluGrad) X(SoftsignGrad)
 #define TOWERFLOW_SHORT_BINARY_OPS(X) \
-  X(AddV2) X(Sub) X(Mul) X(RealDiv) X(Maximum) X(Minimum) X(SigmoidGrad) X(TanhGrad) X(ReluGrad)
+  X(AddV2)                            \
+  X(Sub)                              \
+  X(Mul)                              \
+  X(RealDiv)                          \
+  X(DivNoNan)                         \
+  X(FloorDiv)                         \
+  X(FloorMod)                         \
+  X(Maximum)                          \
+  X(Minimum)                          \
+  X(Pow)                              \
+  X(SquaredDifference)                \
+  X(SigmoidGrad)                      \
+  X(TanhGrad)                         \
+  X(SqrtGrad)                         \
+  X(RsqrtGrad) X(ReluGrad) X(Relu6Grad) X(EluGrad) X(SeluGrad) X(SoftsignGrad)
 #define TOWERFLOW_INTEGER_BINARY_OPS(X) \
   X(AddV2) X(Sub) X(Mul) X(Maximum) X(Minimum) X(SquaredDifference) X(ReluGrad)
+// Those that some integers have no result for: they set BinaryShape::error and give 0.
+#define TOWERFLOW_PARTIAL_INTEGER_OPS(X) \
+  X(RealDiv) X(FloorDiv) X(TruncateDiv) X(TruncateMod) X(FloorMod) X(Pow)
 #define TOWERFLOW_COMPARISON_OPS(X) \
   X(Equal) X(NotEqual) X(Greater) X(GreaterEqual) X(Less) X(LessEqual)
 #define TOWERFLOW_LOGICAL_OPS(X) X(LogicalAnd) X(LogicalOr)

@@ -151,18 +151,95 @@ struct LogicalNot {
   TOWERFLOW_DEVICE bool operator()(bool x) const { return !x; }
 };
 
-TOWERFLOW_BINARY(RealDiv, return a / b;)
 TOWERFLOW_BINARY(DivNoNan, return b == T(0) ? T(0) : a / b;)
-TOWERFLOW_BINARY(FloorDiv, return std::floor(a / b);)
-TOWERFLOW_BINARY(TruncateDiv, return std::trunc(a / b);)
-TOWERFLOW_BINARY(TruncateMod, return std::fmod(a, b);)
-TOWERFLOW_BINARY(FloorMod, {
-  const T rest = std::fmod(a, b);
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+
+/// What an op that some integers have no result for says of them: it fails, and gives 0 there.
+struct FailsAtZero {
+  template <class T>
+  TOWERFLOW_DEVICE static bool fails([[maybe_unused]] T a, [[maybe_unused]] T b) {
+    if constexpr (kIsFloat<T>) return false;
+    return b == T(0);
+  }
+};
+struct FailsBelowZero {
+  template <class T>
+  TOWERFLOW_DEVICE static bool fails([[maybe_unused]] T a, [[maybe_unused]] T b) {
+    if constexpr (kIsFloat<T> || std::is_unsigned_v<T>) {
+      return false;
+    } else {
+      return b < T(0);
+    }
+  }
+};
+
+/// The quotient rounded towards 0. The lowest integer divided by -1 wraps around.
+template <class T>
+TOWERFLOW_DEVICE T truncated_quotient(T a, T b) {
+  if (b == T(0)) return T(0);
+  if constexpr (std::is_signed_v<T>) {
+    if (b == T(-1)) return Sub()(T(0), a);
+  }
+  return static_cast<T>(a / b);
+}
+/// Whether two integers have different signs; unsigned ones never have.
+template <class T>
+TOWERFLOW_DEVICE bool have_other_signs([[maybe_unused]] T a, [[maybe_unused]] T b) {
+  if constexpr (std::is_unsigned_v<T>) {
+    return false;
+  } else {
+    return (a < T(0)) != (b < T(0));
+  }
+}
+template <class T>
+TOWERFLOW_DEVICE T truncated_rest(T a, T b) {
+  if constexpr (std::is_signed_v<T>) {
+    if (b == T(-1)) return T(0);
+  }
+  return b == T(0) ? T(0) : static_cast<T>(a % b);
+}
+
+#define TOWERFLOW_PARTIAL(name, fails, of_float, of_integer) \
+  struct name : fails {                                      \
+    template <class T>                                       \
+    TOWERFLOW_DEVICE T operator()(T a, T b) const {          \
+      if constexpr (kIsFloat<T>) {                           \
+        of_float                                             \
+      } else {                                               \
+        of_integer                                           \
+      }                                                      \
+    }                                                        \
+  };
+
+TOWERFLOW_PARTIAL(RealDiv, FailsAtZero, return a / b;, return truncated_quotient(a, b);)
+TOWERFLOW_PARTIAL(FloorDiv, FailsAtZero, return std::floor(a / b);, {
+  const T quotient = truncated_quotient(a, b);
+  const bool is_below = truncated_rest(a, b) != 0 && have_other_signs(a, b);
+  return static_cast<T>(quotient - (is_below ? 1 : 0));
+})
+TOWERFLOW_PARTIAL(TruncateDiv, FailsAtZero, return std::trunc(a / b);
+                  , return truncated_quotient(a, b);)
+TOWERFLOW_PARTIAL(TruncateMod, FailsAtZero, return std::fmod(a, b);, return truncated_rest(a, b);)
+TOWERFLOW_PARTIAL(
+    FloorMod, FailsAtZero,
+    {
+      const T rest = std::fmod(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    },
+    {
+      const T rest = truncated_rest(a, b);
+      return rest != 0 && have_other_signs(a, b) ? static_cast<T>(rest + b) : rest;
+    })
+TOWERFLOW_PARTIAL(Pow, FailsBelowZero, return std::pow(a, b);, {
+  if (FailsBelowZero::fails(a, b)) return T(0);
+  T result = 1;
+  for (T base = a; b > 0; b = static_cast<T>(b >> 1)) {
+    if ((b & 1) != 0) result = Mul()(result, base);
+    base = Mul()(base, base);
+  }
+  return result;
 })
 TOWERFLOW_BINARY(Maximum, return a > b || a != a ? a : b;)
 TOWERFLOW_BINARY(Minimum, return a < b || a != a ? a : b;)
-TOWERFLOW_BINARY(Pow, return std::pow(a, b);)
 TOWERFLOW_BINARY(SquaredDifference, return Square()(Sub()(a, b));)
 TOWERFLOW_BINARY(Atan2, return std::atan2(a, b);)
 TOWERFLOW_BINARY(Xdivy, return a == T(0) ? T(0) : a / b;)
@@ -194,6 +271,7 @@ TOWERFLOW_TEST(LogicalOr, a || b)
 
 #undef TOWERFLOW_UNARY
 #undef TOWERFLOW_BINARY
+#undef TOWERFLOW_PARTIAL
 #undef TOWERFLOW_TEST
 
 }  // namespace towerflow::cuda::device

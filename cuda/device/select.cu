@@ -1,0 +1,87 @@
+// Choices, for elements of 1, 2, 4 or 8 bytes.
+//
+//   Select_BYTES         y[i] = condition ? a : b
+//   OneHot_BYTES_INDEX   y [outer, depth, inner]: *on where the index [outer, inner] is, else *off
+//   LeakyRelu_T, LeakyReluGrad_T   times alpha where x is not above 0
+#include "cuda/device/arguments.h"
+#include "cuda/device/number.cuh"
+
+namespace towerflow::cuda::device {
+namespace {
+
+template <int kBytes>
+TOWERFLOW_DEVICE void select(const bool* condition, const void* a, const void* b, void* y, int64 n,
+                             const SelectShape& shape) {
+  using E = Word<kBytes>;
+  const auto *from_a = static_cast<const E*>(a), *from_b = static_cast<const E*>(b);
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    int64 at[3];
+    if (shape.strided != 0) {
+      const auto found = shape.operands.offsets(static_cast<std::uint32_t>(i));
+      for (int k = 0; k < 3; ++k) at[k] = found.at[k];
+    } else {
+      for (int k = 0; k < 3; ++k) at[k] = shape.one[k] != 0 ? 0 : i;
+    }
+    static_cast<E*>(y)[i] = condition[at[0]] ? from_a[at[1]] : from_b[at[2]];
+  }
+}
+
+template <int kBytes, class Index>
+TOWERFLOW_DEVICE void one_hot(const Index* indices, const void* on, const void* off, void* y,
+                              int64 outer, int64 depth, int64 inner) {
+  using E = Word<kBytes>;
+  const E yes = *static_cast<const E*>(on), no = *static_cast<const E*>(off);
+  const int64 n = outer * depth * inner;
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    const int64 row = i / inner, o = row / depth;
+    const auto index = static_cast<int64>(indices[o * inner + i - row * inner]);
+    static_cast<E*>(y)[i] = index == row - o * depth ? yes : no;
+  }
+}
+
+/// y = x where `feature` is above 0, else alpha x. LeakyRelu's features are x itself.
+template <class T>
+TOWERFLOW_DEVICE void leaky_relu(const T* x, const T* features, T* y, int64 n, double alpha) {
+  const auto factor = static_cast<Compute<T>>(alpha);
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    const Compute<T> value = widen(x[i]);
+    y[i] = narrow<T>(widen(features[i]) > 0 ? value : factor * value);
+  }
+}
+
+}  // namespace
+
+#define TOWERFLOW_ONE_HOT(bytes, name, Index)                                          \
+  TOWERFLOW_KERNEL(OneHot_##bytes##_##name, 256, const Index* indices, const void* on, \
+                   const void* off, void* y, int64 outer, int64 depth, int64 inner) {  \
+    one_hot<bytes>(indices, on, off, y, outer, depth, inner);                          \
+  }
+#define TOWERFLOW_CHOICES(bytes)                                                             \
+  TOWERFLOW_KERNEL(Select_##bytes, 256, const bool* condition, const void* a, const void* b, \
+                   void* y, int64 n, SelectShape shape) {                                    \
+    select<bytes>(condition, a, b, y, n, shape);                                             \
+  }                                                                                          \
+  TOWERFLOW_ONE_HOT(bytes, uint8, std::uint8_t)                                              \
+  TOWERFLOW_ONE_HOT(bytes, int32, std::int32_t)                                              \
+  TOWERFLOW_ONE_HOT(bytes, int64, int64)
+
+TOWERFLOW_CHOICES(1)
+TOWERFLOW_CHOICES(2)
+TOWERFLOW_CHOICES(4)
+TOWERFLOW_CHOICES(8)
+
+#define TOWERFLOW_LEAKY(name, T)                                                       \
+  TOWERFLOW_KERNEL(LeakyRelu_##name, 256, const T* x, T* y, int64 n, double alpha) {   \
+    leaky_relu(x, x, y, n, alpha);                                                     \
+  }                                                                                    \
+  TOWERFLOW_KERNEL(LeakyReluGrad_##name, 256, const T* dy, const T* x, T* dx, int64 n, \
+                   double alpha) {                                                     \
+    leaky_relu(dy, x, dx, n, alpha);                                                   \
+  }
+
+TOWERFLOW_LEAKY(float32, float)
+TOWERFLOW_LEAKY(float64, double)
+TOWERFLOW_LEAKY(float16, Half)
+TOWERFLOW_LEAKY(bfloat16, BFloat16)
+
+}  // namespace towerflow::cuda::device
