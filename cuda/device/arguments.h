@@ -175,8 +175,32 @@ struct UpdateList {
   };
   int count = 0;
   Variable variables[kMaxUpdates];
-  const void* scalars[6] = {};  ///< the addresses of the rule's scalars, in the order of the op
+  const void* scalars[6] = {};  ///< the addresses of the rule's scalars, in the order of the op;
+                                ///< all of the variables' dtype but the step of AdagradDA, int64
   TOWERFLOW_POINTERS(variables, scalars)
+};
+
+/// The rows of one variable that IndexedSlices select, sorted by row (sort_ids.cu): keys of
+/// `variable_rows` and above are skipped.
+struct UpdateRows {
+  void* variable = nullptr;
+  void* slots[3] = {};
+  const void* values = nullptr;         ///< [n, width]
+  const std::uint32_t* keys = nullptr;  ///< [n]: rows of the variable, ascending
+  const std::uint32_t* rows = nullptr;  ///< [n]: the rows of `values` that they belong to
+  std::int64_t n = 0, width = 0, variable_rows = 0;
+  const void* scalars[6] = {};
+  TOWERFLOW_POINTERS(variable, slots, values, keys, rows, scalars)
+};
+
+/// Elements that a block of the kernels of Where takes.
+inline constexpr int kWhereTile = 1024;
+
+/// The sizes of the dimensions that an index of a slice names.
+struct SliceShape {
+  int depth = 0;
+  std::int64_t sizes[kMaxRank] = {};
+  TOWERFLOW_POINTERS()
 };
 
 /// The bytes of an element.

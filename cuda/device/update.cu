@@ -2,6 +2,10 @@
 // kernels RULE_DTYPE(list), as Adam_float32. A block of 256 threads updates kUpdateChunk elements
 // of one variable. The rule's scalars are read from device memory, so that a graph that is replayed
 // sees a learning rate that changed.
+//
+// Rows_RULE_DTYPE(u) updates the rows that IndexedSlices select: the slices of a row are added up
+// in their order, starting from 0, before the row is updated once. A thread for each column of a
+// row.
 #include "ops/update_rules.h"
 
 #include "cuda/device/arguments.h"
@@ -52,15 +56,25 @@ TOWERFLOW_DEVICE bool all_aligned(const UpdateList::Variable& v) {
   return aligned;
 }
 
+template <class Rule, class T>
+TOWERFLOW_DEVICE Rule rule_of(const void* const* addresses) {
+  T scalars[Rule::kScalars == 0 ? 1 : Rule::kScalars];
+  for (int i = 0; i < static_cast<int>(Rule::kScalars); ++i) {
+    bool is_step = false;
+    if constexpr (requires { Rule::kStepScalar; }) {
+      is_step = i == static_cast<int>(Rule::kStepScalar);
+    }
+    scalars[i] = is_step ? static_cast<T>(*static_cast<const int64*>(addresses[i]))
+                         : *static_cast<const T*>(addresses[i]);
+  }
+  return Rule(scalars);
+}
+
 template <template <class> class RuleOf, class T>
 TOWERFLOW_DEVICE void update(const UpdateList& list) {
   using Rule = RuleOf<T>;
   constexpr int kPack = kPackOf<T>;
-  T scalars[Rule::kScalars == 0 ? 1 : Rule::kScalars];
-  for (int i = 0; i < static_cast<int>(Rule::kScalars); ++i) {
-    scalars[i] = *static_cast<const T*>(list.scalars[i]);
-  }
-  const Rule rule(scalars);
+  const Rule rule = rule_of<Rule, T>(list.scalars);
   // The variable of this block: the last whose first block is not behind it.
   int low = 0, high = list.count;
   while (high - low > 1) {
@@ -79,11 +93,36 @@ TOWERFLOW_DEVICE void update(const UpdateList& list) {
   }
 }
 
+template <template <class> class RuleOf, class T>
+TOWERFLOW_DEVICE void update_rows(const UpdateRows& u) {
+  using Rule = RuleOf<T>;
+  constexpr int kSlots = static_cast<int>(Rule::kSlots);
+  const Rule rule = rule_of<Rule, T>(u.scalars);
+  for (int64 i = grid_thread(); i < u.n * u.width; i += grid_threads()) {
+    const int64 first = i / u.width, column = i - first * u.width;
+    const std::uint32_t key = u.keys[first];
+    if (key >= u.variable_rows || (first > 0 && u.keys[first - 1] == key)) continue;
+    T sum = T(0);
+    for (int64 at = first; at < u.n && u.keys[at] == key; ++at) {
+      sum += static_cast<const T*>(u.values)[u.rows[at] * u.width + column];
+    }
+    const int64 at = key * u.width + column;
+    T own[kSlots == 0 ? 1 : kSlots];
+    for (int s = 0; s < kSlots; ++s) own[s] = static_cast<T*>(u.slots[s])[at];
+    update_one(rule, static_cast<T*>(u.variable)[at], own, sum);
+    for (int s = 0; s < kSlots; ++s) static_cast<T*>(u.slots[s])[at] = own[s];
+  }
+}
+
 }  // namespace
 
-#define TOWERFLOW_UPDATE(name)                                                                \
-  TOWERFLOW_KERNEL(name##_float32, 256, UpdateList list) { update<name##Rule, float>(list); } \
-  TOWERFLOW_KERNEL(name##_float64, 256, UpdateList list) { update<name##Rule, double>(list); }
+#define TOWERFLOW_UPDATE(name)                                                                 \
+  TOWERFLOW_KERNEL(name##_float32, 256, UpdateList list) { update<name##Rule, float>(list); }  \
+  TOWERFLOW_KERNEL(name##_float64, 256, UpdateList list) { update<name##Rule, double>(list); } \
+  TOWERFLOW_KERNEL(Rows_##name##_float32, 256, UpdateRows u) {                                 \
+    update_rows<name##Rule, float>(u);                                                         \
+  }                                                                                            \
+  TOWERFLOW_KERNEL(Rows_##name##_float64, 256, UpdateRows u) { update_rows<name##Rule, double>(u); }
 
 TOWERFLOW_UPDATE(MovingAverage)
 TOWERFLOW_UPDATE(GradientDescent)
@@ -94,5 +133,10 @@ TOWERFLOW_UPDATE(Adadelta)
 TOWERFLOW_UPDATE(RmsProp)
 TOWERFLOW_UPDATE(CenteredRmsProp)
 TOWERFLOW_UPDATE(Adam)
+TOWERFLOW_UPDATE(AdagradDualAveraging)
+TOWERFLOW_UPDATE(Ftrl)
+TOWERFLOW_UPDATE(FtrlShrinkage)
+TOWERFLOW_UPDATE(ProximalGradientDescent)
+TOWERFLOW_UPDATE(ProximalAdagrad)
 
 }  // namespace towerflow::cuda::device

@@ -8,6 +8,7 @@
 #include "cuda/device/arguments.h"
 #include "tests/cuda/close.h"
 #include "tests/cuda/device_memory.h"
+#include "tests/cuda/sorted.h"
 
 using namespace towerflow::cuda;
 using device::CopyList;
@@ -19,6 +20,7 @@ using testing::check_values;
 using testing::DeviceMemory;
 using testing::launch_for;
 using testing::numbers;
+using testing::Sorted;
 using testing::strided;
 using i64 = std::int64_t;
 using Ints = std::vector<std::int32_t>;
@@ -37,36 +39,6 @@ PadValue value_of(T value) {
   std::memcpy(made.bytes, &value, sizeof value);
   return made;
 }
-
-/// Sorts ids as the kernels do; returns the keys and the rows.
-struct Sorted {
-  std::uint32_t *keys, *rows;
-  int error;
-  template <class Id>
-  Sorted(DeviceMemory& memory, const std::vector<Id>& ids, i64 segments, const char* kernel) {
-    const std::size_t n = ids.size();
-    const auto tiles = static_cast<unsigned>((n + 1023) / 1024);
-    keys = memory.allocate<std::uint32_t>(n);
-    rows = memory.allocate<std::uint32_t>(n);
-    auto *other_keys = memory.allocate<std::uint32_t>(n),
-         *other_rows = memory.allocate<std::uint32_t>(n);
-    auto* counts = memory.allocate<std::uint32_t>(16 * tiles);
-    int* wrong = memory.upload(std::vector<int>{0});
-    memory.run(kernel, launch_for(n), static_cast<const Id*>(memory.upload(ids)), keys, rows, wrong,
-               i64(n), segments);
-    error = memory.download(wrong, 1)[0];
-    using Constant = const std::uint32_t*;
-    for (int shift = 0; segments >> shift != 0; shift += 4) {
-      const host::Launch launch{dim3(tiles), dim3(256), 0};
-      memory.run("SortCount", launch, Constant(keys), counts, i64(n), shift);
-      memory.run("SortScan", {dim3(1), dim3(256), 0}, counts, i64(16 * tiles));
-      memory.run("SortMove", launch, Constant(keys), Constant(rows), Constant(counts), other_keys,
-                 other_rows, i64(n), shift);
-      std::swap(keys, other_keys);
-      std::swap(rows, other_rows);
-    }
-  }
-};
 
 }  // namespace
 

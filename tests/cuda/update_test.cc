@@ -7,6 +7,7 @@
 #include "ops/update_rules.h"
 #include "tests/cuda/close.h"
 #include "tests/cuda/device_memory.h"
+#include "tests/cuda/sorted.h"
 
 using namespace towerflow;
 using namespace towerflow::cuda;
@@ -25,6 +26,69 @@ struct HostVariable {
               numbers<T>(n, 1, 2, seed + 3)},
         gradient(numbers<T>(n, -1, 1, seed + 4)) {}
 };
+
+template <class T, class Rule>
+void upload_scalars(DeviceMemory& memory, const std::vector<T>& scalars, const void** addresses) {
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    addresses[i] = memory.upload(std::vector<T>{scalars[i]});
+    if constexpr (requires { Rule::kStepScalar; }) {
+      if (i == Rule::kStepScalar) {
+        addresses[i] = memory.upload(std::vector<std::int64_t>{std::int64_t(scalars[i])});
+      }
+    }
+  }
+}
+
+/// Updates one element as the CPU does.
+template <class T, class Rule>
+void update(const Rule& rule, HostVariable<T>& h, std::size_t i, T gradient) {
+  if constexpr (Rule::kSlots == 0) rule(h.variable[i], gradient);
+  if constexpr (Rule::kSlots == 1) rule(h.variable[i], h.slots[0][i], gradient);
+  if constexpr (Rule::kSlots == 2) rule(h.variable[i], h.slots[0][i], h.slots[1][i], gradient);
+  if constexpr (Rule::kSlots == 3) {
+    rule(h.variable[i], h.slots[0][i], h.slots[1][i], h.slots[2][i], gradient);
+  }
+}
+
+/// Updates some rows of a variable; the slices of a row are added up first.
+template <class T, template <class> class RuleOf>
+void check_rows(const std::string& name, std::vector<T> scalars) {
+  using Rule = RuleOf<T>;
+  constexpr std::size_t kRows = 9, kWidth = 5, kSlices = 30;
+  CAPTURE(name);
+  DeviceMemory memory;
+  HostVariable<T> h(kRows * kWidth, 11);
+  const auto values = numbers<T>(kSlices * kWidth, -1, 1, 5);
+  std::vector<std::int32_t> ids(kSlices);
+  for (std::size_t i = 0; i < kSlices; ++i) ids[i] = static_cast<std::int32_t>(i * i % kRows);
+  const testing::Sorted sorted(memory, ids, kRows, "SortKeys_int32");
+  device::UpdateRows u;
+  u.variable = memory.upload(h.variable);
+  for (std::size_t s = 0; s < Rule::kSlots; ++s) u.slots[s] = memory.upload(h.slots[s]);
+  u.values = memory.upload(values);
+  u.keys = sorted.keys;
+  u.rows = sorted.rows;
+  u.n = kSlices;
+  u.width = kWidth;
+  u.variable_rows = kRows;
+  upload_scalars<T, Rule>(memory, scalars, u.scalars);
+  memory.run("Rows_" + name, testing::launch_for(kSlices * kWidth), u);
+  const Rule rule(scalars.data());
+  for (std::size_t i = 0; i < kRows * kWidth; ++i) {
+    T sum = 0;
+    bool found = false;
+    for (std::size_t k = 0; k < kSlices; ++k) {
+      if (ids[k] != static_cast<int>(i / kWidth)) continue;
+      sum += values[k * kWidth + i % kWidth];
+      found = true;
+    }
+    if (found) update(rule, h, i, sum);
+  }
+  CHECK(memory.download(static_cast<const T*>(u.variable), kRows * kWidth) == h.variable);
+  for (std::size_t s = 0; s < Rule::kSlots; ++s) {
+    CHECK(memory.download(static_cast<const T*>(u.slots[s]), kRows * kWidth) == h.slots[s]);
+  }
+}
 
 template <class T, template <class> class RuleOf>
 void check(const std::string& name, std::vector<T> scalars) {
@@ -49,9 +113,7 @@ void check(const std::string& name, std::vector<T> scalars) {
     v.first_block = blocks;
     blocks += static_cast<std::uint32_t>((n + device::kUpdateChunk - 1) / device::kUpdateChunk);
   }
-  for (std::size_t i = 0; i < scalars.size(); ++i) {
-    list.scalars[i] = memory.upload(std::vector<T>{scalars[i]});
-  }
+  upload_scalars<T, Rule>(memory, scalars, list.scalars);
   memory.run(name, {dim3(blocks), dim3(256), 0}, list);
 
   const Rule rule(scalars.data());
@@ -60,14 +122,7 @@ void check(const std::string& name, std::vector<T> scalars) {
     const auto& v = list.variables[j];
     const std::size_t n = static_cast<std::size_t>(v.elements), offset = h.variable.size() - n;
     for (std::size_t i = offset; i < h.variable.size(); ++i) {
-      if constexpr (Rule::kSlots == 0) rule(h.variable[i], h.gradient[i]);
-      if constexpr (Rule::kSlots == 1) rule(h.variable[i], h.slots[0][i], h.gradient[i]);
-      if constexpr (Rule::kSlots == 2) {
-        rule(h.variable[i], h.slots[0][i], h.slots[1][i], h.gradient[i]);
-      }
-      if constexpr (Rule::kSlots == 3) {
-        rule(h.variable[i], h.slots[0][i], h.slots[1][i], h.slots[2][i], h.gradient[i]);
-      }
+      update(rule, h, i, h.gradient[i]);
     }
     const auto same = [&](const void* device, const std::vector<T>& wanted) {
       const auto got = memory.download(static_cast<const T*>(device) - offset, n + offset);
@@ -90,6 +145,22 @@ void check_all(const std::string& dtype) {
   // ms - mg^2 stays positive: the slots of the test are in [0.5, 1] and [1, 2].
   check<T, CenteredRmsPropRule>("CenteredRmsProp_" + dtype, {T(0.1), T(0.9), T(0.5), T(1e-6)});
   check<T, AdamRule>("Adam_" + dtype, {T(0.9), T(0.999), T(0.01), T(0.9), T(0.999), T(1e-8)});
+  check<T, AdagradDualAveragingRule>("AdagradDualAveraging_" + dtype,
+                                     {T(0.1), T(0.01), T(0.02), T(7)});
+  // With the usual power, whose root is taken, and with another.
+  check<T, FtrlRule>("Ftrl_" + dtype, {T(0.1), T(0.01), T(0.02), T(-0.5)});
+  check<T, FtrlRule>("Ftrl_" + dtype, {T(0.1), T(0.01), T(0.02), T(-0.3)});
+  check<T, FtrlShrinkageRule>("FtrlShrinkage_" + dtype,
+                              {T(0.1), T(0.01), T(0.02), T(0.03), T(-0.5)});
+  check<T, ProximalGradientDescentRule>("ProximalGradientDescent_" + dtype,
+                                        {T(0.1), T(0.5), T(0.02)});
+  check<T, ProximalAdagradRule>("ProximalAdagrad_" + dtype, {T(0.1), T(0.5), T(0.02)});
+
+  check_rows<T, GradientDescentRule>("GradientDescent_" + dtype, {T(0.1)});
+  check_rows<T, MomentumRule>("Momentum_" + dtype, {T(0.1), T(0.9)});
+  check_rows<T, AdagradDualAveragingRule>("AdagradDualAveraging_" + dtype,
+                                          {T(0.1), T(0.01), T(0.02), T(7)});
+  check_rows<T, CenteredRmsPropRule>("CenteredRmsProp_" + dtype, {T(0.1), T(0.9), T(0.5), T(1e-6)});
 }
 
 }  // namespace

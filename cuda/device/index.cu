@@ -1,0 +1,66 @@
+// Numbers of rows from indices, checked. A bad index gives -1 and sets *error.
+//
+//   SliceIndex_INDEX   indices [n, depth] -> rows [n]: the number of the slice that each names in a
+//                      tensor of these outer sizes. Gather then makes GatherNd of them; with depth
+//                      1 they are checked rows for scatters, since SortKeys skips negative ids.
+//   InTopK_INDEX       whether the class `targets[i]` is among the k largest of predictions
+//                      [rows, classes], as ops/nn/in_top_k.cc says; a warp for each row
+#include "cuda/device/arguments.h"
+#include "cuda/device/group.cuh"
+
+namespace towerflow::cuda::device {
+namespace {
+
+template <class Index>
+TOWERFLOW_DEVICE void slice_index(const Index* indices, int64* rows, int* error, int64 n,
+                                  const SliceShape& shape) {
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    int64 row = 0;
+    bool valid = true;
+    for (int d = 0; d < shape.depth; ++d) {
+      const auto index = static_cast<int64>(indices[i * shape.depth + d]);
+      valid &= index >= 0 && index < shape.sizes[d];
+      row = row * shape.sizes[d] + index;
+    }
+    rows[i] = valid ? row : -1;
+    if (!valid) *error = 1;
+  }
+}
+
+template <class Index>
+TOWERFLOW_DEVICE void in_top_k(const float* predictions, const Index* targets, const Index* k,
+                               bool* y, int64 rows, int64 classes) {
+  const RowGroup warp(32);
+  const auto is_number = [](float x) { return IsFinite()(x); };
+  for (int64 i = warp.row; i < rows; i += warp.rows_at_once) {
+    const float* row = predictions + i * classes;
+    const auto target = static_cast<int64>(targets[i]);
+    const bool valid = target >= 0 && target < classes && is_number(row[target]);
+    int64 above = 0;
+    bool all_numbers = true;
+    for (int64 j = warp.thread; valid && j < classes; j += 32) {
+      all_numbers &= is_number(row[j]);
+      above += row[j] > row[target] ? 1 : 0;
+    }
+    above = reduce_warp<Sum<int64>>(above);
+    all_numbers = __ballot_sync(kAllLanes, !all_numbers) == 0;
+    if (warp.thread == 0) y[i] = valid && all_numbers && above < static_cast<int64>(*k);
+  }
+}
+
+}  // namespace
+
+#define TOWERFLOW_INDEX(name, Index)                                                               \
+  TOWERFLOW_KERNEL(SliceIndex_##name, 256, const Index* indices, int64* rows, int* error, int64 n, \
+                   SliceShape shape) {                                                             \
+    slice_index(indices, rows, error, n, shape);                                                   \
+  }                                                                                                \
+  TOWERFLOW_MEETING_KERNEL(InTopK_##name, 256, 0, const float* predictions, const Index* targets,  \
+                           const Index* k, bool* y, int64 rows, int64 classes) {                   \
+    in_top_k(predictions, targets, k, y, rows, classes);                                           \
+  }
+
+TOWERFLOW_INDEX(int32, std::int32_t)
+TOWERFLOW_INDEX(int64, int64)
+
+}  // namespace towerflow::cuda::device
