@@ -136,6 +136,65 @@ struct PoolShape {
   TOWERFLOW_POINTERS()
 };
 
+/// Images [images, height, width, channels] and their new size. Output i of an axis is the sum of
+/// weight[k] * input[index[k]] for k from first[i] to first[i + 1] - 1; indices ascend. Of a resize
+/// to nearest pixels, `index` has one input for each output, and the rest is not used.
+struct Resampled {
+  struct Taps {
+    const std::int32_t* first = nullptr;
+    const std::int32_t* index = nullptr;
+    const float* weight = nullptr;
+    TOWERFLOW_POINTERS(first, index, weight)
+  };
+  int images = 0, height = 0, width = 0, channels = 0, new_height = 0, new_width = 0;
+  Taps rows, columns;
+  TOWERFLOW_POINTERS(rows, columns)
+};
+
+/// Images [images, height, width, channels] and what is cut out of them.
+struct CropShape {
+  int images = 0, height = 0, width = 0, channels = 0;
+  int boxes = 0, crop_height = 0, crop_width = 0;
+  int nearest = 0;    ///< not 0: the nearest pixel, else bilinear
+  float outside = 0;  ///< what there is outside of the image
+  TOWERFLOW_POINTERS()
+};
+
+/// A depthwise convolution of images [batch, rows, columns, channels] with a filter [rows, columns,
+/// channels, multiplier].
+struct DepthwiseShape {
+  struct Axis {
+    int input = 0, filter = 1, stride = 1, dilation = 1, output = 0, pad_before = 0;
+    TOWERFLOW_POINTERS()
+  };
+  int batch = 0, channels = 0, multiplier = 1;
+  Axis rows, columns;
+  TOWERFLOW_POINTERS()
+};
+
+/// Diagonals `lower` .. `upper` of matrices, stored as rows from the highest to the lowest. Those
+/// above and below the main one stand on the left or the right of their rows.
+struct DiagonalShape {
+  std::int64_t lower = 0, upper = 0, rows = 0, columns = 0;
+  int upper_left = 1, lower_left = 1;
+  TOWERFLOW_POINTERS()
+
+  TOWERFLOW_BOTH std::int64_t length(std::int64_t k) const {
+    const std::int64_t down = rows + (k < 0 ? k : 0), across = columns - (k > 0 ? k : 0);
+    return down < across ? down : across;
+  }
+  TOWERFLOW_BOTH std::int64_t longest() const {
+    const std::int64_t down = rows + (upper < 0 ? upper : 0);
+    const std::int64_t across = columns - (lower > 0 ? lower : 0);
+    return down < across ? down : across;
+  }
+  /// Returns where diagonal k begins in its row.
+  TOWERFLOW_BOTH std::int64_t begin(std::int64_t k) const {
+    const bool left = (k >= 0 && upper_left != 0) || (k <= 0 && lower_left != 0);
+    return left ? 0 : longest() - length(k);
+  }
+};
+
 /// Images as [outer, channels, inner].
 struct ChannelShape {
   std::int64_t outer = 0;
@@ -210,13 +269,32 @@ struct PadValue {
 };
 
 /// A tensor that is padded to `sizes`: `inner` elements after the first `before` of each dimension.
+/// With `wrap`, elements that would be behind the end come first: a roll by `before`.
 struct PadShape {
-  enum Mode : int { constant, reflect, symmetric };
+  enum Mode : int { constant, reflect, symmetric, wrap };
   int rank = 0;
   Mode mode = constant;
   Divisor sizes[kMaxRank];
   std::int32_t before[kMaxRank] = {};
   std::int64_t inner[kMaxRank] = {}, strides[kMaxRank] = {};
+  TOWERFLOW_POINTERS()
+};
+
+/// The gradient of a tensor that was padded by mirroring, for the elements of the tensor.
+struct MirrorShape {
+  int rank = 0;
+  PadShape::Mode mode = PadShape::reflect;
+  Divisor inner[kMaxRank];  ///< the sizes of the tensor
+  std::int32_t before[kMaxRank] = {};
+  std::int64_t padded[kMaxRank] = {}, strides[kMaxRank] = {};  ///< of the padded tensor
+  TOWERFLOW_POINTERS()
+};
+
+/// A tensor [outer, first, middle, second, inner] of sequences. One of `first` and `second` is the
+/// dimension along which sequences are reversed, the other has a length for each index.
+struct SequenceShape {
+  std::int64_t first = 1, middle = 1, second = 1, inner = 1;
+  int batch_first = 1;  ///< not 0: `first` has the lengths
   TOWERFLOW_POINTERS()
 };
 

@@ -6,7 +6,7 @@
 //   StridedStore_BYTES  y[offset(i)] = x[i]: the gradients of slices
 //   Transpose_BYTES     [batch, rows, columns] -> [batch, columns, rows]; blocks of 32 x 8 threads;
 //                       grid.x: tiles of 32 columns, grid.y: of 32 rows, grid.z: batch
-//   Pad_BYTES           pads with a value, or by mirroring
+//   Pad_BYTES           pads with a value, or by mirroring; or rolls
 //   CopyMany_BYTES      many copies of rows that are apart: concatenation and split
 //   Fill_BYTES          y[i] = value
 #include "cuda/device/arguments.h"
@@ -54,6 +54,7 @@ TOWERFLOW_DEVICE void transpose(const void* x, void* y, int64 rows, int64 column
 TOWERFLOW_DEVICE int64 mirrored(int64 at, int64 size, int mode) {
   if (at >= 0 && at < size) return at;
   if (mode == PadShape::constant) return -1;
+  if (mode == PadShape::wrap) return at < 0 ? at + size : at - size;
   const int64 twice = mode == PadShape::symmetric ? 1 : 0;  // whether the border appears twice
   return at < 0 ? -at - twice : 2 * (size - 1) - at + twice;
 }

@@ -1,5 +1,6 @@
 // Softmax, its logarithm, their gradients and the cross entropies, over the rows of [rows,
 // classes]. `group` threads work on a row: 32, or 256 for long rows. Blocks have 256 threads.
+// 16-bit numbers are computed as float.
 #include "cuda/device/group.cuh"
 
 namespace towerflow::cuda::device {
@@ -41,15 +42,17 @@ TOWERFLOW_DEVICE void for_rows(int64 rows, int64 classes, int threads, F f) {
 template <class T>
 TOWERFLOW_DEVICE void softmax(const T* x, T* y, int64 rows, int64 classes, int threads,
                               bool logarithm) {
-  for_rows<T>(rows, classes, threads, [=](const Row<T>& row, int64 i, bool active) {
+  using C = Compute<T>;
+  for_rows<C>(rows, classes, threads, [=](const Row<C>& row, int64 i, bool active) {
     const T* in = x + i * classes;
     T* out = y + i * classes;
-    const T largest = row.template reduce<Max<T>>(active, [=](int64 j) { return in[j]; });
-    const T sum =
-        row.template reduce<Sum<T>>(active, [=](int64 j) { return std::exp(in[j] - largest); });
-    const T log_sum = std::log(sum);
+    const C largest = row.template reduce<Max<C>>(active, [=](int64 j) { return widen(in[j]); });
+    const C sum = row.template reduce<Sum<C>>(
+        active, [=](int64 j) { return std::exp(widen(in[j]) - largest); });
+    const C log_sum = std::log(sum);
     row.each(active, [=](int64 j) {
-      out[j] = logarithm ? in[j] - largest - log_sum : std::exp(in[j] - largest) / sum;
+      out[j] = narrow<T>(logarithm ? widen(in[j]) - largest - log_sum
+                                   : std::exp(widen(in[j]) - largest) / sum);
     });
   });
 }
@@ -58,13 +61,16 @@ TOWERFLOW_DEVICE void softmax(const T* x, T* y, int64 rows, int64 classes, int t
 template <class T>
 TOWERFLOW_DEVICE void softmax_grad(const T* dy, const T* y, T* dx, int64 rows, int64 classes,
                                    int threads, bool logarithm) {
-  for_rows<T>(rows, classes, threads, [=](const Row<T>& row, int64 i, bool active) {
+  using C = Compute<T>;
+  for_rows<C>(rows, classes, threads, [=](const Row<C>& row, int64 i, bool active) {
     const T *in = dy + i * classes, *result = y + i * classes;
     T* out = dx + i * classes;
-    const T sum = row.template reduce<Sum<T>>(
-        active, [=](int64 j) { return logarithm ? in[j] : in[j] * result[j]; });
+    const C sum = row.template reduce<Sum<C>>(active, [=](int64 j) {
+      return logarithm ? widen(in[j]) : widen(in[j]) * widen(result[j]);
+    });
     row.each(active, [=](int64 j) {
-      out[j] = logarithm ? in[j] - sum * std::exp(result[j]) : (in[j] - sum) * result[j];
+      out[j] = narrow<T>(logarithm ? widen(in[j]) - sum * std::exp(widen(result[j]))
+                                   : (widen(in[j]) - sum) * widen(result[j]));
     });
   });
 }
@@ -75,20 +81,22 @@ template <class T, class Label>
 TOWERFLOW_DEVICE void sparse_cross_entropy(const T* logits, const Label* labels, T* loss,
                                            T* dlogits, int* error, int64 rows, int64 classes,
                                            int threads) {
-  for_rows<T>(rows, classes, threads, [=](const Row<T>& row, int64 i, bool active) {
+  using C = Compute<T>;
+  for_rows<C>(rows, classes, threads, [=](const Row<C>& row, int64 i, bool active) {
     const T* in = logits + i * classes;
     T* out = dlogits + i * classes;
-    const T largest = row.template reduce<Max<T>>(active, [=](int64 j) { return in[j]; });
-    const T sum =
-        row.template reduce<Sum<T>>(active, [=](int64 j) { return std::exp(in[j] - largest); });
+    const C largest = row.template reduce<Max<C>>(active, [=](int64 j) { return widen(in[j]); });
+    const C sum = row.template reduce<Sum<C>>(
+        active, [=](int64 j) { return std::exp(widen(in[j]) - largest); });
     const int64 label = active ? static_cast<int64>(labels[i]) : 0;
     const bool valid = label >= 0 && label < classes;
-    const T wrong = std::numeric_limits<T>::quiet_NaN();
+    const C wrong = std::numeric_limits<C>::quiet_NaN();
     row.each(active, [=](int64 j) {
-      out[j] = valid ? std::exp(in[j] - largest) / sum - (j == label ? T(1) : T(0)) : wrong;
+      out[j] = narrow<T>(valid ? std::exp(widen(in[j]) - largest) / sum - (j == label ? C(1) : C(0))
+                               : wrong);
     });
     if (!active || row.group.thread != 0) return;
-    loss[i] = valid ? std::log(sum) - (in[label] - largest) : wrong;
+    loss[i] = narrow<T>(valid ? std::log(sum) - (widen(in[label]) - largest) : wrong);
     if (!valid) *error = 1;
   });
 }
@@ -97,17 +105,20 @@ TOWERFLOW_DEVICE void sparse_cross_entropy(const T* logits, const Label* labels,
 template <class T>
 TOWERFLOW_DEVICE void cross_entropy(const T* logits, const T* labels, T* loss, T* dlogits,
                                     int64 rows, int64 classes, int threads) {
-  for_rows<T>(rows, classes, threads, [=](const Row<T>& row, int64 i, bool active) {
+  using C = Compute<T>;
+  for_rows<C>(rows, classes, threads, [=](const Row<C>& row, int64 i, bool active) {
     const T *in = logits + i * classes, *wanted = labels + i * classes;
     T* out = dlogits + i * classes;
-    const T largest = row.template reduce<Max<T>>(active, [=](int64 j) { return in[j]; });
-    const T sum =
-        row.template reduce<Sum<T>>(active, [=](int64 j) { return std::exp(in[j] - largest); });
-    const T log_sum = std::log(sum);
-    const T total = row.template reduce<Sum<T>>(
-        active, [=](int64 j) { return wanted[j] * (log_sum - (in[j] - largest)); });
-    row.each(active, [=](int64 j) { out[j] = std::exp(in[j] - largest) / sum - wanted[j]; });
-    if (active && row.group.thread == 0) loss[i] = total;
+    const C largest = row.template reduce<Max<C>>(active, [=](int64 j) { return widen(in[j]); });
+    const C sum = row.template reduce<Sum<C>>(
+        active, [=](int64 j) { return std::exp(widen(in[j]) - largest); });
+    const C log_sum = std::log(sum);
+    const C total = row.template reduce<Sum<C>>(
+        active, [=](int64 j) { return widen(wanted[j]) * (log_sum - (widen(in[j]) - largest)); });
+    row.each(active, [=](int64 j) {
+      out[j] = narrow<T>(std::exp(widen(in[j]) - largest) / sum - widen(wanted[j]));
+    });
+    if (active && row.group.thread == 0) loss[i] = narrow<T>(total);
   });
 }
 
@@ -115,36 +126,39 @@ TOWERFLOW_DEVICE void cross_entropy(const T* logits, const T* labels, T* loss, T
 
 #define TOWERFLOW_SPARSE(name, T, label_name, Label)                                              \
   TOWERFLOW_MEETING_KERNEL(SparseSoftmaxCrossEntropyWithLogits_##name##_##label_name, 256,        \
-                           sizeof(WarpNumbers<T>), const T* logits, const Label* labels, T* loss, \
-                           T* dlogits, int* error, int64 rows, int64 classes, int group) {        \
+                           sizeof(WarpNumbers<Compute<T>>), const T* logits, const Label* labels, \
+                           T* loss, T* dlogits, int* error, int64 rows, int64 classes,            \
+                           int group) {                                                           \
     sparse_cross_entropy(logits, labels, loss, dlogits, error, rows, classes, group);             \
   }
-#define TOWERFLOW_ROWS(name, T)                                                               \
-  TOWERFLOW_MEETING_KERNEL(Softmax_##name, 256, sizeof(WarpNumbers<T>), const T* x, T* y,     \
-                           int64 rows, int64 classes, int group) {                            \
-    softmax(x, y, rows, classes, group, false);                                               \
-  }                                                                                           \
-  TOWERFLOW_MEETING_KERNEL(LogSoftmax_##name, 256, sizeof(WarpNumbers<T>), const T* x, T* y,  \
-                           int64 rows, int64 classes, int group) {                            \
-    softmax(x, y, rows, classes, group, true);                                                \
-  }                                                                                           \
-  TOWERFLOW_MEETING_KERNEL(SoftmaxGrad_##name, 256, sizeof(WarpNumbers<T>), const T* dy,      \
-                           const T* y, T* dx, int64 rows, int64 classes, int group) {         \
-    softmax_grad(dy, y, dx, rows, classes, group, false);                                     \
-  }                                                                                           \
-  TOWERFLOW_MEETING_KERNEL(LogSoftmaxGrad_##name, 256, sizeof(WarpNumbers<T>), const T* dy,   \
-                           const T* y, T* dx, int64 rows, int64 classes, int group) {         \
-    softmax_grad(dy, y, dx, rows, classes, group, true);                                      \
-  }                                                                                           \
-  TOWERFLOW_MEETING_KERNEL(SoftmaxCrossEntropyWithLogits_##name, 256, sizeof(WarpNumbers<T>), \
-                           const T* logits, const T* labels, T* loss, T* dlogits, int64 rows, \
-                           int64 classes, int group) {                                        \
-    cross_entropy(logits, labels, loss, dlogits, rows, classes, group);                       \
-  }                                                                                           \
-  TOWERFLOW_SPARSE(name, T, int32, std::int32_t)                                              \
+#define TOWERFLOW_ROWS(name, T)                                                                    \
+  TOWERFLOW_MEETING_KERNEL(Softmax_##name, 256, sizeof(WarpNumbers<Compute<T>>), const T* x, T* y, \
+                           int64 rows, int64 classes, int group) {                                 \
+    softmax(x, y, rows, classes, group, false);                                                    \
+  }                                                                                                \
+  TOWERFLOW_MEETING_KERNEL(LogSoftmax_##name, 256, sizeof(WarpNumbers<Compute<T>>), const T* x,    \
+                           T* y, int64 rows, int64 classes, int group) {                           \
+    softmax(x, y, rows, classes, group, true);                                                     \
+  }                                                                                                \
+  TOWERFLOW_MEETING_KERNEL(SoftmaxGrad_##name, 256, sizeof(WarpNumbers<Compute<T>>), const T* dy,  \
+                           const T* y, T* dx, int64 rows, int64 classes, int group) {              \
+    softmax_grad(dy, y, dx, rows, classes, group, false);                                          \
+  }                                                                                                \
+  TOWERFLOW_MEETING_KERNEL(LogSoftmaxGrad_##name, 256, sizeof(WarpNumbers<Compute<T>>),            \
+                           const T* dy, const T* y, T* dx, int64 rows, int64 classes, int group) { \
+    softmax_grad(dy, y, dx, rows, classes, group, true);                                           \
+  }                                                                                                \
+  TOWERFLOW_MEETING_KERNEL(SoftmaxCrossEntropyWithLogits_##name, 256,                              \
+                           sizeof(WarpNumbers<Compute<T>>), const T* logits, const T* labels,      \
+                           T* loss, T* dlogits, int64 rows, int64 classes, int group) {            \
+    cross_entropy(logits, labels, loss, dlogits, rows, classes, group);                            \
+  }                                                                                                \
+  TOWERFLOW_SPARSE(name, T, int32, std::int32_t)                                                   \
   TOWERFLOW_SPARSE(name, T, int64, int64)
 
 TOWERFLOW_ROWS(float32, float)
 TOWERFLOW_ROWS(float64, double)
+TOWERFLOW_ROWS(float16, Half)
+TOWERFLOW_ROWS(bfloat16, BFloat16)
 
 }  // namespace towerflow::cuda::device

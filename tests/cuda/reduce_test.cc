@@ -151,6 +151,29 @@ TEST_SUITE("cuda reduce") {
     CHECK(memory.download(bytes, 2) == std::vector<unsigned char>{1, 1});
   }
 
+  TEST_CASE("16-bit numbers are reduced as float, to float") {
+    DeviceMemory memory;
+    const std::size_t rows = 67, columns = 12;
+    std::vector<std::uint16_t> ones(rows * columns, 0x3f80);     // bfloat16
+    for (std::size_t c = 0; c < columns; ++c) ones[c] = 0x4380;  // 256, after which 1 would vanish
+    const auto* x = memory.upload(ones);
+    float* y = memory.allocate<float>(columns);
+    for (const int packed : {0, 1}) {
+      memory.run("Sum_columns_bfloat16", {dim3(1), dim3(256), 0}, x, y, i64(rows), i64(columns),
+                 packed, 1.0);
+      CHECK(memory.download(y, columns) == std::vector<float>(columns, 322));
+    }
+    memory.run("Sum_rows_bfloat16", {dim3(1), dim3(256), 0}, x, y, i64(1), i64(rows * columns), 256,
+               2.0);
+    CHECK(memory.download(y, 1)[0] == 322 * 6);
+    const auto* h = memory.upload(std::vector<std::uint16_t>{0x3c00, 0xc400, 0x7bff, 0x0001});
+    memory.run("Max_rows_float16", {dim3(1), dim3(256), 0}, h, y, i64(2), i64(2), 32, 1.0);
+    CHECK(memory.download(y, 2) == std::vector<float>{1, 65504});
+    memory.run("Min_general_float16", {dim3(1), dim3(256), 0}, h, y, i64(2), strided({2}, {1}),
+               i64(2), strided({2}, {2}), 1.0);
+    CHECK(memory.download(y, 2) == std::vector<float>{1, -4});
+  }
+
   TEST_CASE("the bits do not depend on the order of blocks, warps and lanes") {
     DeviceMemory memory;
     const float* x = memory.upload(numbers<float>(5000));

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "tests/cuda/close.h"
@@ -132,5 +133,35 @@ TEST_SUITE("cuda softmax") {
     CHECK(std::isnan(memory.download(loss, 3)[1]));
     CHECK(std::isnan(memory.download(dx, 9)[8]));
     CHECK_FALSE(std::isnan(memory.download(dx, 9)[2]));
+  }
+
+  TEST_CASE("16-bit numbers are computed as float") {
+    DeviceMemory memory;
+    // Two rows of 300 logits, all 0 but one of 4: sums of bfloat16 would stop at 256.
+    const std::size_t classes = 300;
+    std::vector<std::uint16_t> logits(2 * classes, 0);
+    logits[7] = logits[classes + 9] = 0x4080;
+    const auto* x = memory.upload(logits);
+    auto *y = memory.allocate<std::uint16_t>(2 * classes),
+         *loss = memory.allocate<std::uint16_t>(2);
+    const host::Launch launch{dim3(1), dim3(256), 0};
+    const auto value = [](std::uint16_t bits) {
+      return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16)};
+    };
+    const double sum = 299 + std::exp(4);
+    for (const int group : {32, 256}) {
+      memory.run("Softmax_bfloat16", launch, x, y, i64(2), i64(classes), group);
+      const auto got = memory.download(y, 2 * classes);
+      CHECK(value(got[7]) == doctest::Approx(std::exp(4) / sum).epsilon(0.004));
+      CHECK(value(got[classes]) == doctest::Approx(1 / sum).epsilon(0.004));
+    }
+    const auto* labels = memory.upload(std::vector<std::int32_t>{7, 8});
+    int* error = memory.upload(std::vector<int>{0});
+    memory.run("SparseSoftmaxCrossEntropyWithLogits_bfloat16_int32", launch, x, labels, loss, y,
+               error, i64(2), i64(classes), 32);
+    CHECK(value(memory.download(loss, 2)[0]) == doctest::Approx(std::log(sum) - 4).epsilon(0.004));
+    CHECK(value(memory.download(loss, 2)[1]) == doctest::Approx(std::log(sum)).epsilon(0.004));
+    CHECK(value(memory.download(y, classes)[7]) ==
+          doctest::Approx(std::exp(4) / sum - 1).epsilon(0.004));
   }
 }

@@ -1,0 +1,100 @@
+// Two ops that go backwards.
+//
+//   ReverseSequence_BYTES_LENGTH   reverses the first lengths[b] elements along a dimension, for
+//   each
+//                                  b of another. A length outside of [0, size] sets *error
+//   MirrorPadGrad_T                the gradient of padding by mirroring: each element of dx adds up
+//                                  the places of dy that show it; its own, then those before it
+#include "cuda/device/arguments.h"
+#include "cuda/device/number.cuh"
+
+namespace towerflow::cuda::device {
+namespace {
+
+template <int kBytes, class Length>
+TOWERFLOW_DEVICE void reverse_sequence(const void* x, const Length* lengths, void* y, int* error,
+                                       int64 n, const SequenceShape& s) {
+  using E = Word<kBytes>;
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    const int64 row = i / s.inner;  // [outer, first, middle, second]
+    const int64 upper = row / s.second / s.middle;
+    const int64 first = upper % s.first, second = row % s.second;
+    const int64 batch = s.batch_first != 0 ? first : second;
+    const int64 place = s.batch_first != 0 ? second : first;
+    const int64 size = s.batch_first != 0 ? s.second : s.first;
+    const int64 stride = s.batch_first != 0 ? s.inner : s.middle * s.second * s.inner;
+    const auto length = static_cast<int64>(lengths[batch]);
+    if (length < 0 || length > size) {
+      *error = 1;
+      continue;
+    }
+    const int64 from = place < length ? length - 1 - place : place;
+    static_cast<E*>(y)[i] = static_cast<const E*>(x)[i + (from - place) * stride];
+  }
+}
+
+/// Returns one of up to three places of the padded tensor that show element `index`: its own, and
+/// its images in the borders before and behind; -1 if there is no such one.
+TOWERFLOW_DEVICE int64 shown_at(int which, int64 index, int64 before, int64 inner, int64 padded,
+                                int mode) {
+  const int64 twice = mode == PadShape::symmetric ? 1 : 0;  // whether the border appears twice
+  if (which == 0) return before + index;
+  if (which == 1) {
+    const int64 left = before - index - twice;
+    return left < before ? left : -1;
+  }
+  const int64 right = before + 2 * (inner - 1) - index + twice;
+  return right >= before + inner && right < padded ? right : -1;
+}
+
+template <class T>
+TOWERFLOW_DEVICE void mirror_pad_grad(const T* dy, T* dx, int64 n, const MirrorShape& s) {
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    int choices = 1;
+    for (int d = 0; d < s.rank; ++d) choices *= 3;
+    Compute<T> sum = 0;
+    for (int choice = 0; choice < choices; ++choice) {
+      int64 from = 0;
+      bool exists = true;
+      auto element = static_cast<std::uint32_t>(i);
+      int rest = choice;
+      for (int d = s.rank - 1; d >= 0 && exists; --d, rest /= 3) {
+        const std::uint32_t outer = s.inner[d].quotient(element);
+        const int64 index = element - outer * s.inner[d].divisor;
+        element = outer;
+        const int64 at =
+            shown_at(rest % 3, index, s.before[d], s.inner[d].divisor, s.padded[d], s.mode);
+        exists = at >= 0;
+        from += at * s.strides[d];
+      }
+      if (exists) sum += widen(dy[from]);
+    }
+    dx[i] = narrow<T>(sum);
+  }
+}
+
+}  // namespace
+
+#define TOWERFLOW_REVERSE(bytes, name, Length)                                                  \
+  TOWERFLOW_KERNEL(ReverseSequence_##bytes##_##name, 256, const void* x, const Length* lengths, \
+                   void* y, int* error, int64 n, SequenceShape s) {                             \
+    reverse_sequence<bytes>(x, lengths, y, error, n, s);                                        \
+  }
+#define TOWERFLOW_REVERSES(bytes)               \
+  TOWERFLOW_REVERSE(bytes, int32, std::int32_t) \
+  TOWERFLOW_REVERSE(bytes, int64, int64)
+TOWERFLOW_REVERSES(1)
+TOWERFLOW_REVERSES(2)
+TOWERFLOW_REVERSES(4)
+TOWERFLOW_REVERSES(8)
+
+#define TOWERFLOW_MIRROR(name, T)                                                           \
+  TOWERFLOW_KERNEL(MirrorPadGrad_##name, 256, const T* dy, T* dx, int64 n, MirrorShape s) { \
+    mirror_pad_grad(dy, dx, n, s);                                                          \
+  }
+TOWERFLOW_MIRROR(float32, float)
+TOWERFLOW_MIRROR(float64, double)
+TOWERFLOW_MIRROR(float16, Half)
+TOWERFLOW_MIRROR(bfloat16, BFloat16)
+
+}  // namespace towerflow::cuda::device
