@@ -290,10 +290,11 @@ struct MirrorShape {
   TOWERFLOW_POINTERS()
 };
 
-/// A tensor [outer, first, middle, second, inner] of sequences. One of `first` and `second` is the
-/// dimension along which sequences are reversed, the other has a length for each index.
+/// A tensor [outer, first, middle, second, inner] of sequences, fewer than 2^31 elements. One of
+/// `first` and `second` is the dimension along which sequences are reversed, the other has a length
+/// for each index.
 struct SequenceShape {
-  std::int64_t first = 1, middle = 1, second = 1, inner = 1;
+  Divisor first, middle, second, inner;
   int batch_first = 1;  ///< not 0: `first` has the lengths
   TOWERFLOW_POINTERS()
 };

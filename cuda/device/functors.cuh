@@ -190,12 +190,10 @@ TOWERFLOW_DEVICE bool have_other_signs([[maybe_unused]] T a, [[maybe_unused]] T 
     return (a < T(0)) != (b < T(0));
   }
 }
+/// What a quotient rounded towards 0 leaves; 0 for b = 0.
 template <class T>
 TOWERFLOW_DEVICE T truncated_rest(T a, T b) {
-  if constexpr (std::is_signed_v<T>) {
-    if (b == T(-1)) return T(0);
-  }
-  return b == T(0) ? T(0) : static_cast<T>(a % b);
+  return b == T(0) ? T(0) : Sub()(a, Mul()(truncated_quotient(a, b), b));
 }
 
 #define TOWERFLOW_PARTIAL(name, fails, of_float, of_integer) \

@@ -63,18 +63,21 @@ TOWERFLOW_DEVICE T reduce_warp(T value) {
   return value;
 }
 
-/// Threads that work on a row together: a warp, or the whole block of kGroupBlock threads.
+/// Threads that work on a row together: one, a warp, or the whole block of kGroupBlock threads.
 struct RowGroup {
-  int size;    // 32 or kGroupBlock
+  int size;    // 1, 32 or kGroupBlock; only the others reduce
   int thread;  // number of this thread in it
   int64 row;   // of this group
   int64 rows_at_once;
 
   TOWERFLOW_DEVICE explicit RowGroup(int threads)
       : size(threads),
-        thread(static_cast<int>(threadIdx.x) % threads),
-        row(grid_thread() / threads),
-        rows_at_once(grid_threads() / threads) {}
+        thread(static_cast<int>(threadIdx.x) & (threads - 1)),
+        row(grid_thread() >> shift(threads)),
+        rows_at_once(grid_threads() >> shift(threads)) {}
+  TOWERFLOW_DEVICE static int shift(int threads) {
+    return threads == 1 ? 0 : threads == 32 ? 5 : 8;
+  }
 
   /// Returns the reduction over the group, the same in all of its threads.
   template <class R, class T>

@@ -4,6 +4,8 @@
 //
 //   MaxPool_T(x, y, index, ..)       y or index may be null; index: the place in its window of the
 //                                    first largest element, kNone for a window outside of the image
+//   MaxPoolArgmax_T_INDEX(x, index, y, places, ..)   of MaxPoolWithArgmax: the elements that the
+//                                    index names, and their places in the image or the whole batch
 //   MaxPoolGrad_T(index, dy, dx, ..)
 //   MaxPoolGradGrad_T(index, ddx, ddy, ..)
 //   AvgPool_T(x, y, ..), AvgPoolGrad_T(dy, dx, ..)
@@ -140,6 +142,20 @@ TOWERFLOW_DEVICE void max_pool_grad_grad(const Index* index, const T* ddx, T* dd
   });
 }
 
+template <class T, class Result>
+TOWERFLOW_DEVICE void max_pool_argmax(const T* x, const Index* index, T* y, Result* places,
+                                      int with_batch, const PoolShape& s) {
+  for_places<1>(s, s.rows.output, s.columns.output, [=](const Place& at, int64 out) {
+    const int place = index[out];
+    const int h = at.row * s.rows.stride - s.rows.pad_before + place / s.columns.window;
+    const int w = at.column * s.columns.stride - s.columns.pad_before + place % s.columns.window;
+    const int64 from = place == kNone ? 0 : input_at(s, at, h, w);
+    const int64 image = int64{at.image} * s.rows.input * s.columns.input * s.channels;
+    y[out] = place == kNone ? T{} : x[from];
+    places[out] = static_cast<Result>(place == kNone || with_batch != 0 ? from : from - image);
+  });
+}
+
 template <int kPack, class T>
 TOWERFLOW_DEVICE void avg_pool(const T* x, T* y, const PoolShape& s) {
   using C = Compute<T>;
@@ -195,6 +211,14 @@ TOWERFLOW_DEVICE void avg_pool_grad(const T* dy, T* dx, const PoolShape& s) {
   TOWERFLOW_KERNEL(MaxPoolGradGrad_##name, 256, const std::uint16_t* index, const T* ddx, T* ddy, \
                    PoolShape s) {                                                                 \
     max_pool_grad_grad(index, ddx, ddy, s);                                                       \
+  }                                                                                               \
+  TOWERFLOW_KERNEL(MaxPoolArgmax_##name##_int32, 256, const T* x, const std::uint16_t* index,     \
+                   T* y, std::int32_t* places, int with_batch, PoolShape s) {                     \
+    max_pool_argmax(x, index, y, places, with_batch, s);                                          \
+  }                                                                                               \
+  TOWERFLOW_KERNEL(MaxPoolArgmax_##name##_int64, 256, const T* x, const std::uint16_t* index,     \
+                   T* y, int64* places, int with_batch, PoolShape s) {                            \
+    max_pool_argmax(x, index, y, places, with_batch, s);                                          \
   }                                                                                               \
   TOWERFLOW_KERNEL(AvgPool_##name, 256, const T* x, T* y, PoolShape s, int packed) {              \
     packed != 0 ? avg_pool<kPackOf<T>>(x, y, s) : avg_pool<1>(x, y, s);                           \

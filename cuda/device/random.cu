@@ -1,51 +1,15 @@
 // Random numbers with the bits of the CPU's (ops/random): kernels OP_DTYPE(state, y, n). `state` is
 // what a Philox generator consists of: key, lower and upper half of the counter. It lies in device
 // memory and RandomSkip advances it, so that a graph that is replayed draws new numbers.
-#include "cuda/device/number.cuh"
+#include "cuda/device/normal.cuh"
+#include "cuda/device/philox.cuh"
 #include "ops/random/box_muller.h"
-#include "ops/random/philox.h"
 
 namespace towerflow::cuda::device {
 namespace {
 
-using random::Philox;
-
 /// Blocks of the stream for each element of a distribution that rejects candidates, as on the CPU.
 constexpr std::uint64_t kBlocksPerElement = 64;
-
-/// Four words; std::array is not for device code.
-struct Words {
-  std::uint32_t w[4];
-};
-
-/// The generator as ops/random/philox.h has it, with the position of the state.
-struct Stream {
-  std::uint64_t key, low, high;
-
-  TOWERFLOW_DEVICE Stream(const std::uint64_t* state, std::uint64_t skipped)
-      : key(state[0]), low(state[1]), high(state[2]) {
-    skip(skipped);
-  }
-  TOWERFLOW_DEVICE void skip(std::uint64_t count) {
-    low += count;
-    if (low < count) ++high;
-  }
-  TOWERFLOW_DEVICE Words next() {
-    Words x = {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
-                static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32)}};
-    auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
-    for (int round = 0; round < Philox::kRounds; ++round) {
-      const std::uint64_t p0 = std::uint64_t{Philox::kMultiplier0} * x.w[0];
-      const std::uint64_t p1 = std::uint64_t{Philox::kMultiplier1} * x.w[2];
-      x = {{static_cast<std::uint32_t>(p1 >> 32) ^ x.w[1] ^ k0, static_cast<std::uint32_t>(p1),
-            static_cast<std::uint32_t>(p0 >> 32) ^ x.w[3] ^ k1, static_cast<std::uint32_t>(p0)}};
-      k0 += Philox::kWeyl0;
-      k1 += Philox::kWeyl1;
-    }
-    skip(1);
-    return x;
-  }
-};
 
 /// What one block of the stream gives.
 template <class T>
@@ -69,22 +33,39 @@ TOWERFLOW_DEVICE void fill(const std::uint64_t* state, T* y, int64 n, std::uint6
   }
 }
 
-TOWERFLOW_DEVICE Group<float> normals(Stream& stream) {
+/// The normals of the next block of the stream.
+TOWERFLOW_DEVICE void next_normals(Stream& stream, Group<float>& g) {
   const Words words = stream.next();
-  Group<float> g;
   random::box_muller<1>(&words.w[0], &words.w[1], &g.v[0], &g.v[1]);
   random::box_muller<1>(&words.w[2], &words.w[3], &g.v[2], &g.v[3]);
-  return g;
+}
+TOWERFLOW_DEVICE void next_normals(Stream& stream, Group<double>& g) {
+  const Words words = stream.next();
+  const double angle = random::kTwoPi * random::unit_double(words.w[2], words.w[3]);
+  const double u = larger(random::unit_double(words.w[0], words.w[1]), random::kSmallestUniform);
+  const double radius = std::sqrt(-2.0 * log_double(u));
+  sincos_double(angle, g.v[0], g.v[1]);
+  g.v[0] *= radius;
+  g.v[1] *= radius;
+}
+template <class T>
+TOWERFLOW_DEVICE Group<T> normals(Stream stream) {
+  Group<T> group;
+  next_normals(stream, group);
+  return group;
 }
 
 /// Redraws what is not below 2 in magnitude.
-TOWERFLOW_DEVICE Group<float> truncated_normals(Stream stream) {
-  Group<float> result{};
+template <class T>
+TOWERFLOW_DEVICE Group<T> truncated_normals(Stream stream) {
+  constexpr int kGroup = static_cast<int>(16 / sizeof(T));
+  Group<T> result{};
   int kept = 0;
-  while (kept < 4) {
-    const Group<float> candidates = normals(stream);
-    for (int k = 0; k < 4; ++k) {
-      if (kept < 4 && std::fabs(candidates.v[k]) < 2) result.v[kept++] = candidates.v[k];
+  while (kept < kGroup) {
+    Group<T> candidates;
+    next_normals(stream, candidates);
+    for (int k = 0; k < kGroup; ++k) {
+      if (kept < kGroup && std::fabs(candidates.v[k]) < 2) result.v[kept++] = candidates.v[k];
     }
   }
   return result;
@@ -130,10 +111,19 @@ TOWERFLOW_KERNEL(RandomUniform_float64, 256, const std::uint64_t* state, double*
   });
 }
 TOWERFLOW_KERNEL(RandomStandardNormal_float32, 256, const std::uint64_t* state, float* y, int64 n) {
-  fill(state, y, n, 1, [](Stream stream) { return normals(stream); });
+  fill(state, y, n, 1, [](Stream stream) { return normals<float>(stream); });
+}
+TOWERFLOW_KERNEL(RandomStandardNormal_float64, 256, const std::uint64_t* state, double* y,
+                 int64 n) {
+  fill(state, y, n, 1, [](Stream stream) { return normals<double>(stream); });
 }
 TOWERFLOW_KERNEL(TruncatedNormal_float32, 256, const std::uint64_t* state, float* y, int64 n) {
-  fill(state, y, n, 4 * kBlocksPerElement, [](Stream stream) { return truncated_normals(stream); });
+  fill(state, y, n, 4 * kBlocksPerElement,
+       [](Stream stream) { return truncated_normals<float>(stream); });
+}
+TOWERFLOW_KERNEL(TruncatedNormal_float64, 256, const std::uint64_t* state, double* y, int64 n) {
+  fill(state, y, n, 2 * kBlocksPerElement,
+       [](Stream stream) { return truncated_normals<double>(stream); });
 }
 TOWERFLOW_KERNEL(RandomUniformInt_int32, 256, const std::uint64_t* state, std::int32_t* y, int64 n,
                  const std::int32_t* low, const std::int32_t* high) {

@@ -16,20 +16,23 @@ TOWERFLOW_DEVICE void reverse_sequence(const void* x, const Length* lengths, voi
                                        int64 n, const SequenceShape& s) {
   using E = Word<kBytes>;
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
-    const int64 row = i / s.inner;  // [outer, first, middle, second]
-    const int64 upper = row / s.second / s.middle;
-    const int64 first = upper % s.first, second = row % s.second;
-    const int64 batch = s.batch_first != 0 ? first : second;
-    const int64 place = s.batch_first != 0 ? second : first;
-    const int64 size = s.batch_first != 0 ? s.second : s.first;
-    const int64 stride = s.batch_first != 0 ? s.inner : s.middle * s.second * s.inner;
+    // The number of the row [outer, first, middle, second] of this element.
+    const std::uint32_t row = s.inner.quotient(static_cast<std::uint32_t>(i));
+    const std::uint32_t lower = s.second.quotient(row), upper = s.middle.quotient(lower);
+    const std::uint32_t second = row - lower * s.second.divisor;
+    const std::uint32_t first = upper - s.first.quotient(upper) * s.first.divisor;
+    const bool batch_first = s.batch_first != 0;
+    const std::uint32_t batch = batch_first ? first : second, place = batch_first ? second : first;
+    const std::uint32_t size = batch_first ? s.second.divisor : s.first.divisor;
+    const int64 stride = batch_first ? s.inner.divisor
+                                     : int64{s.middle.divisor} * s.second.divisor * s.inner.divisor;
     const auto length = static_cast<int64>(lengths[batch]);
     if (length < 0 || length > size) {
       *error = 1;
       continue;
     }
-    const int64 from = place < length ? length - 1 - place : place;
-    static_cast<E*>(y)[i] = static_cast<const E*>(x)[i + (from - place) * stride];
+    const int64 moved = place < length ? length - 1 - 2 * int64{place} : 0;
+    static_cast<E*>(y)[i] = static_cast<const E*>(x)[i + moved * stride];
   }
 }
 

@@ -3,6 +3,7 @@
 //   Select_BYTES         y[i] = condition ? a : b
 //   OneHot_BYTES_INDEX   y [outer, depth, inner]: *on where the index [outer, inner] is, else *off
 //   LeakyRelu_T, LeakyReluGrad_T   times alpha where x is not above 0
+//   ClipByValue_T(x, low, high, y, n, one_low, one_high)   bounds are single numbers or tensors
 #include "cuda/device/arguments.h"
 #include "cuda/device/number.cuh"
 
@@ -49,7 +50,29 @@ TOWERFLOW_DEVICE void leaky_relu(const T* x, const T* features, T* y, int64 n, d
   }
 }
 
+template <class T>
+TOWERFLOW_DEVICE void clip(const T* x, const T* low, const T* high, T* y, int64 n, int one_low,
+                           int one_high) {
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    const auto below = smaller(widen(x[i]), widen(high[one_high != 0 ? 0 : i]));
+    y[i] = narrow<T>(larger(below, widen(low[one_low != 0 ? 0 : i])));
+  }
+}
+
 }  // namespace
+
+#define TOWERFLOW_CLIP(name, T)                                                            \
+  TOWERFLOW_KERNEL(ClipByValue_##name, 256, const T* x, const T* low, const T* high, T* y, \
+                   int64 n, int one_low, int one_high) {                                   \
+    clip(x, low, high, y, n, one_low, one_high);                                           \
+  }
+TOWERFLOW_CLIP(float32, float)
+TOWERFLOW_CLIP(float64, double)
+TOWERFLOW_CLIP(float16, Half)
+TOWERFLOW_CLIP(bfloat16, BFloat16)
+TOWERFLOW_CLIP(int32, std::int32_t)
+TOWERFLOW_CLIP(int64, int64)
+TOWERFLOW_CLIP(uint8, std::uint8_t)
 
 #define TOWERFLOW_ONE_HOT(bytes, name, Index)                                          \
   TOWERFLOW_KERNEL(OneHot_##bytes##_##name, 256, const Index* indices, const void* on, \

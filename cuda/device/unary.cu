@@ -1,4 +1,6 @@
 // Elementwise ops of one tensor: kernels OP_DTYPE(x, y, n), as Neg_float32.
+//
+//   CheckNumerics_T(x, found, n)   sets found[0] if an element is NaN, found[1] if one is infinite
 #include "cuda/device/elementwise_ops.h"
 #include "cuda/device/functors.cuh"
 
@@ -20,7 +22,25 @@ TOWERFLOW_DEVICE void map(const T* x, U* y, int64 n) {
   }
 }
 
+template <class T>
+TOWERFLOW_DEVICE void check_numerics(const T* x, int* found, int64 n) {
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    const Compute<T> value = widen(x[i]);
+    if (IsNan()(value)) found[0] = 1;
+    if (IsInf()(value)) found[1] = 1;
+  }
+}
+
 }  // namespace
+
+#define TOWERFLOW_CHECK_NUMERICS(name, T)                                        \
+  TOWERFLOW_KERNEL(CheckNumerics_##name, 256, const T* x, int* found, int64 n) { \
+    check_numerics(x, found, n);                                                 \
+  }
+TOWERFLOW_CHECK_NUMERICS(float32, float)
+TOWERFLOW_CHECK_NUMERICS(float64, double)
+TOWERFLOW_CHECK_NUMERICS(float16, Half)
+TOWERFLOW_CHECK_NUMERICS(bfloat16, BFloat16)
 
 #define TOWERFLOW_MAP(op, name, T, U) \
   TOWERFLOW_KERNEL(op##_##name, 256, const T* x, U* y, int64 n) { map<op>(x, y, n); }

@@ -143,7 +143,7 @@ TEST_SUITE("cuda arrangement") {
       return place < length ? length - 1 - place : place;
     };
     // [2, batch 3, 2, sequence 5, 2]
-    SequenceShape s{3, 2, 5, 2, 1};
+    SequenceShape s{Divisor::of(3), Divisor::of(2), Divisor::of(5), Divisor::of(2), 1};
     memory.run("ReverseSequence_4_int32", launch_for(120), x,
                static_cast<const std::int32_t*>(memory.upload(lengths)), static_cast<void*>(y),
                error, i64(120), s);
@@ -153,7 +153,7 @@ TEST_SUITE("cuda arrangement") {
       return values[i - static_cast<std::size_t>(place) * 2 + static_cast<std::size_t>(from) * 2];
     });
     // [2, sequence 5, 2, batch 3, 2]
-    s = {5, 2, 3, 2, 0};
+    s = {Divisor::of(5), Divisor::of(2), Divisor::of(3), Divisor::of(2), 0};
     memory.run("ReverseSequence_4_int64", launch_for(120), x,
                static_cast<const i64*>(memory.upload(std::vector<i64>{0, 3, 5})),
                static_cast<void*>(y), error, i64(120), s);

@@ -136,6 +136,21 @@ TEST_SUITE("cuda choices") {
     CHECK(memory.download(h, 2) == std::vector<std::uint16_t>{0x3c00, 0xb800});
   }
 
+  TEST_CASE("numbers are clipped by single bounds and by tensors; NaN stays") {
+    DeviceMemory memory;
+    const std::vector<float> values{-3, -1, 0, 2, 5, NAN};
+    const float *x = memory.upload(values), *low = memory.upload(std::vector<float>{-1}),
+                *high = memory.upload(std::vector<float>{0, 0, -2, 3, 3, 3});
+    float* y = memory.allocate<float>(6);
+    memory.run("ClipByValue_float32", launch_for(6), x, low, high, y, i64(6), 1, 0);
+    const std::vector<double> wanted{-1, -1, -1, 2, 3, NAN};
+    check_values(memory.download(y, 6), [&](std::size_t i) { return wanted[i]; });
+    const auto *u = memory.upload(U8{0, 100, 255}), *bounds = memory.upload(U8{10, 200});
+    auto* v = memory.allocate<std::uint8_t>(3);
+    memory.run("ClipByValue_uint8", launch_for(3), u, bounds, bounds + 1, v, i64(3), 1, 1);
+    CHECK(memory.download(v, 3) == U8{10, 100, 200});
+  }
+
   TEST_CASE("the places of extremes, in rows and in columns") {
     check_extremes<float, i64>("float32_int64", numbers<float>(7 * 100), 7, 100, 1);
     check_extremes<float, std::int32_t>("float32_int32", numbers<float>(3 * 33 * 50), 3, 33, 50);

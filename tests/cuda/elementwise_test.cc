@@ -248,6 +248,22 @@ TEST_SUITE("cuda elementwise") {
     CHECK(memory.download(reinterpret_cast<unsigned char*>(tests), n)[2] == 0);
   }
 
+  TEST_CASE("NaN and infinite elements are found") {
+    DeviceMemory memory;
+    std::vector<float> values(1000, 1e30F);
+    const auto found = [&] {
+      int* flags = memory.upload(std::vector<int>{0, 0});
+      memory.run("CheckNumerics_float32", launch_for(1000),
+                 static_cast<const float*>(memory.upload(values)), flags, i64(1000));
+      return memory.download(flags, 2);
+    };
+    CHECK(found() == std::vector<int>{0, 0});
+    values[999] = -INFINITY;
+    CHECK(found() == std::vector<int>{0, 1});
+    values[3] = NAN;
+    CHECK(found() == std::vector<int>{1, 1});
+  }
+
   TEST_CASE("integers wrap around, comparisons give bool") {
     DeviceMemory memory;
     const std::vector<std::int32_t> as{2147483647, -5, 7, 0, 3}, bs{1, 2, 7, -2147483647 - 1, 4};

@@ -20,7 +20,7 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 /// The results of all poolings in double, from loops over the windows.
 struct Expected {
-  std::vector<double> max, average, max_grad, average_grad, max_grad_grad;
+  std::vector<double> max, average, max_grad, average_grad, max_grad_grad, place;
 
   Expected(const PoolShape& s, const std::vector<double>& x, const std::vector<double>& dy)
       : max_grad(x.size()), average_grad(x.size()) {
@@ -59,6 +59,7 @@ struct Expected {
     max_grad[best] += slope;
     max_grad_grad.push_back(x[best] * 2);
     max.push_back(x[best]);
+    place.push_back(static_cast<double>(best));
     average.push_back(sum / static_cast<double>(inside.size()));
   }
 };
@@ -91,6 +92,16 @@ void check(const PoolShape& s, int packed, const std::string& dtype) {
   check_values(memory.download(dx, n), holds(expected.max_grad));
   memory.run("MaxPoolGradGrad_" + dtype, launch, place, ddx, y, s);
   check_values(memory.download(y, m), holds(expected.max_grad_grad));
+  const std::size_t image = n / index(s.batch);
+  auto* places32 = memory.allocate<std::int32_t>(m);
+  memory.run("MaxPoolArgmax_" + dtype + "_int32", launch, x, place, y, places32, 0, s);
+  check_values(memory.download(y, m), holds(expected.max));
+  check_values(memory.download(places32, m), [&](std::size_t i) {
+    return static_cast<double>(static_cast<std::size_t>(expected.place[i]) % image);
+  });
+  auto* places64 = memory.allocate<std::int64_t>(m);
+  memory.run("MaxPoolArgmax_" + dtype + "_int64", launch, x, place, y, places64, 1, s);
+  check_values(memory.download(places64, m), holds(expected.place));
   memory.run("AvgPool_" + dtype, launch, x, y, s, packed);
   check_values(memory.download(y, m), holds(expected.average));
   memory.run("AvgPoolGrad_" + dtype, launch, dy, dx, s, packed);

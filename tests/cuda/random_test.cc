@@ -1,6 +1,7 @@
 // Random numbers: the bits of ops/random, for which its own functions are called.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -97,5 +98,82 @@ TEST_SUITE("cuda random") {
     }
     truncated.resize(2003);
     CHECK(draw<float>("TruncatedNormal_float32", 2003, 0) == truncated);
+  }
+
+  TEST_CASE("normal numbers of float64, and truncated ones") {
+    using Pair = std::array<double, 2>;
+    const auto pair = [](const Philox::Block& words) {
+      Pair g;
+      random::box_muller(words, g[0], g[1]);
+      return g;
+    };
+    Philox philox(kKey, kStream);
+    std::vector<double> wanted, truncated;
+    while (wanted.size() < 1501) {
+      for (const double value : pair(philox())) wanted.push_back(value);
+    }
+    wanted.resize(1501);
+    CHECK(draw<double>("RandomStandardNormal_float64", 1501, 0) == wanted);
+    for (std::uint64_t group = 0; truncated.size() < 1501; ++group) {
+      Philox own(kKey, kStream);
+      own.skip(group * 128);
+      for (std::size_t kept = 0; kept < 2;) {
+        for (const double value : pair(own())) {
+          if (kept == 2 || std::fabs(value) >= 2) continue;
+          truncated.push_back(value);
+          ++kept;
+        }
+      }
+    }
+    truncated.resize(1501);
+    CHECK(draw<double>("TruncatedNormal_float64", 1501, 0) == truncated);
+  }
+
+  TEST_CASE("samples of classes") {
+    const std::size_t batch = 3, classes = 300, samples = 7;
+    auto logits = cuda::testing::numbers<float>(batch * classes, -3, 3);
+    logits[5] = INFINITY;  // these are never drawn
+    logits[6] = -INFINITY;
+    logits[7] = NAN;
+    DeviceMemory memory;
+    const std::uint64_t* state = memory.upload(State{kKey, 4, kStream});
+    double *weights = memory.allocate<double>(batch * classes),
+           *sums = memory.allocate<double>(batch * classes);
+    i64* y = memory.allocate<i64>(batch * samples);
+    memory.run("MultinomialWeights_float32", {dim3(2), dim3(256), 0},
+               static_cast<const float*>(memory.upload(logits)), weights, i64(batch), i64(classes));
+    memory.run("Cumsum_columns_float64", launch_for(batch), static_cast<const double*>(weights),
+               sums, i64(batch), i64(classes), i64(1), 0, 0);
+    memory.run("MultinomialDraw_int64", launch_for(batch * samples), state,
+               static_cast<const double*>(sums), y, i64(batch), i64(classes), i64(samples));
+    // As ops/random/multinomial.cc draws them: two words for a sample.
+    Philox philox(kKey, kStream);
+    philox.skip(4);
+    std::vector<double> uniform;
+    while (uniform.size() < batch * samples) {
+      const auto w = philox();
+      uniform.push_back(random::unit_double(w[0], w[1]));
+      uniform.push_back(random::unit_double(w[2], w[3]));
+    }
+    std::vector<i64> wanted;
+    for (std::size_t b = 0; b < batch; ++b) {
+      const float* row = logits.data() + b * classes;
+      float largest = -3;
+      for (std::size_t j = 0; j < classes; ++j) {
+        if (std::isfinite(row[j])) largest = std::max(largest, row[j]);
+      }
+      std::vector<double> running;
+      double total = 0;
+      for (std::size_t j = 0; j < classes; ++j) {
+        if (std::isfinite(row[j])) total += std::exp(double{row[j]} - double{largest});
+        running.push_back(total);
+      }
+      for (std::size_t i = 0; i < samples; ++i) {
+        wanted.push_back(
+            std::upper_bound(running.begin(), running.end(), uniform[b * samples + i] * total) -
+            running.begin());
+      }
+    }
+    CHECK(memory.download(y, batch * samples) == wanted);
   }
 }
