@@ -255,10 +255,12 @@ struct UpdateRows {
 /// Elements that a block of the kernels of Where takes.
 inline constexpr int kWhereTile = 1024;
 
-/// The sizes of the dimensions that an index of a slice names.
+/// The sizes of the dimensions that an index of a slice names. With `per_batch`, there are as many
+/// indices for each of several such tensors, one behind the other.
 struct SliceShape {
   int depth = 0;
   std::int64_t sizes[kMaxRank] = {};
+  std::int64_t per_batch = 0;
   TOWERFLOW_POINTERS()
 };
 

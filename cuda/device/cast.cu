@@ -1,5 +1,6 @@
-// Cast between all types, with the rules of ops/array/cast_value.h: kernels Cast_FROM_TO(x, y, n),
-// as Cast_bool_float32. 16-bit numbers are converted by way of float.
+// Cast between all types that TensorFlow casts on GPUs but complex ones, with the rules of
+// ops/array/cast_value.h: kernels Cast_FROM_TO(x, y, n), as Cast_bool_float32. 16-bit numbers are
+// converted by way of float.
 #include "ops/array/cast_value.h"
 
 #include "cuda/device/number.cuh"
@@ -51,6 +52,21 @@ TOWERFLOW_WITH_FLOATS(bool, bool)
 TOWERFLOW_WITH_FLOATS(uint8, std::uint8_t)
 TOWERFLOW_WITH_FLOATS(int32, std::int32_t)
 TOWERFLOW_WITH_FLOATS(int64, int64)
+
+// Integers that only casts have.
+#define TOWERFLOW_WITH_ALL(a, A)            \
+  TOWERFLOW_PAIR(a, A, bool, bool)          \
+  TOWERFLOW_PAIR(a, A, uint8, std::uint8_t) \
+  TOWERFLOW_PAIR(a, A, int32, std::int32_t) \
+  TOWERFLOW_PAIR(a, A, int64, int64)        \
+  TOWERFLOW_WITH_FLOATS(a, A)
+TOWERFLOW_WITH_ALL(int8, std::int8_t)
+TOWERFLOW_WITH_ALL(int16, std::int16_t)
+TOWERFLOW_WITH_ALL(uint16, std::uint16_t)
+TOWERFLOW_PAIR(int8, std::int8_t, int16, std::int16_t)
+TOWERFLOW_PAIR(int8, std::int8_t, uint16, std::uint16_t)
+TOWERFLOW_PAIR(int16, std::int16_t, uint16, std::uint16_t)
+
 TOWERFLOW_PAIR(float16, Half, bfloat16, BFloat16)
 TOWERFLOW_PAIR(float16, Half, float32, float)
 TOWERFLOW_PAIR(float16, Half, float64, double)

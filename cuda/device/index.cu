@@ -15,7 +15,7 @@ template <class Index>
 TOWERFLOW_DEVICE void slice_index(const Index* indices, int64* rows, int* error, int64 n,
                                   const SliceShape& shape) {
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
-    int64 row = 0;
+    int64 row = shape.per_batch == 0 ? 0 : i / shape.per_batch;
     bool valid = true;
     for (int d = 0; d < shape.depth; ++d) {
       const auto index = static_cast<int64>(indices[i * shape.depth + d]);

@@ -84,6 +84,9 @@ template <class From>
 void check_casts(const std::string& from) {
   if (from != "bool") check_cast<From, bool>(from, "bool");
   if (from != "uint8") check_cast<From, std::uint8_t>(from, "uint8");
+  if (from != "int8") check_cast<From, std::int8_t>(from, "int8");
+  if (from != "int16") check_cast<From, std::int16_t>(from, "int16");
+  if (from != "uint16") check_cast<From, std::uint16_t>(from, "uint16");
   if (from != "int32") check_cast<From, std::int32_t>(from, "int32");
   if (from != "int64") check_cast<From, i64>(from, "int64");
   if (from != "float32") check_cast<From, float>(from, "float32");
@@ -184,6 +187,9 @@ TEST_SUITE("cuda conversions") {
   TEST_CASE("casts give what the CPU's do, also outside of the range of the result") {
     check_casts<bool>("bool");
     check_casts<std::uint8_t>("uint8");
+    check_casts<std::int8_t>("int8");
+    check_casts<std::int16_t>("int16");
+    check_casts<std::uint16_t>("uint16");
     check_casts<std::int32_t>("int32");
     check_casts<i64>("int64");
     check_casts<float>("float32");

@@ -127,6 +127,14 @@ TEST_SUITE("cuda places") {
     memory.run("SliceIndex_int64", launch_for(3), bad, rows, error, i64(3), shape);
     CHECK(memory.download(rows, 3) == std::vector<i64>{-1, 11, -1});
     CHECK(memory.download(error, 1)[0] == 1);
+    // Two batches of two indices into tensors of five rows each.
+    device::SliceShape batches;
+    batches.depth = 1;
+    batches.sizes[0] = 5;
+    batches.per_batch = 2;
+    rows = memory.allocate<i64>(4);
+    memory.run("SliceIndex_int32", launch_for(4), good, rows, error, i64(4), batches);
+    CHECK(memory.download(rows, 4) == std::vector<i64>{0, 0, 7, 8});
   }
 
   TEST_CASE("scatters replace, subtract and divide in the order of the updates") {
