@@ -225,7 +225,8 @@ TOWERFLOW_PARTIAL(
     },
     {
       const T rest = truncated_rest(a, b);
-      return rest != 0 && have_other_signs(a, b) ? static_cast<T>(rest + b) : rest;
+      // The rest has the sign of a.
+      return rest != 0 && have_other_signs(rest, b) ? static_cast<T>(rest + b) : rest;
     })
 TOWERFLOW_PARTIAL(Pow, FailsBelowZero, return std::pow(a, b);, {
   if (FailsBelowZero::fails(a, b)) return T(0);
