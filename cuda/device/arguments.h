@@ -271,7 +271,8 @@ struct PadValue {
 };
 
 /// A tensor that is padded to `sizes`: `inner` elements after the first `before` of each dimension.
-/// With `wrap`, elements that would be behind the end come first: a roll by `before`.
+/// With `wrap`, elements that would be behind the end come first: a roll by `before`, which is below
+/// the size.
 struct PadShape {
   enum Mode : int { constant, reflect, symmetric, wrap };
   int rank = 0;

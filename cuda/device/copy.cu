@@ -54,7 +54,7 @@ TOWERFLOW_DEVICE void transpose(const void* x, void* y, int64 rows, int64 column
 TOWERFLOW_DEVICE int64 mirrored(int64 at, int64 size, int mode) {
   if (at >= 0 && at < size) return at;
   if (mode == PadShape::constant) return -1;
-  if (mode == PadShape::wrap) return at < 0 ? at + size : at - size;
+  if (mode == PadShape::wrap) return at + size;
   const int64 twice = mode == PadShape::symmetric ? 1 : 0;  // whether the border appears twice
   return at < 0 ? -at - twice : 2 * (size - 1) - at + twice;
 }

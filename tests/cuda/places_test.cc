@@ -209,7 +209,7 @@ TEST_SUITE("cuda places") {
                                                       5, 5, 1, 0,    //
                                                       1, 2, 3, inf,  // never
                                                       1, 2, 3, 4});
-    const std::int32_t* targets = memory.upload(std::vector<std::int32_t>{3, 1, 1, 2, 0, 4});
+    const std::int32_t* targets = memory.upload(std::vector<std::int32_t>{3, 1, 1, 2, 2, 4});
     auto* y = memory.allocate<bool>(6);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(y);
     using Bytes = std::vector<std::uint8_t>;

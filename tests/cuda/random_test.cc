@@ -175,5 +175,10 @@ TEST_SUITE("cuda random") {
       }
     }
     CHECK(memory.download(y, batch * samples) == wanted);
+
+    // A number that equals a sum belongs to the class behind it.
+    const double* exact = memory.upload(std::vector<double>{0, uniform[0], 1});
+    memory.run("MultinomialDraw_int64", launch_for(1), state, exact, y, i64(1), i64(3), i64(1));
+    CHECK(memory.download(y, 1)[0] == 2);
   }
 }
