@@ -1,9 +1,10 @@
 // The place of the largest or smallest element along an axis, as ops/math/argmax.cc finds it:
 // kernels OP_T_INDEX(x, y, outer, n, inner, group), as ArgMax_float32_int64, with x [outer, n,
-// inner] and y [outer, inner]. `group` threads work on each result: 32, or 1 if there are many
-// results whose neighbours are neighbours in memory. The first of equal elements is found; NaN and
-// what does not exceed the lowest (for the smallest: highest) finite number never is, and the place
-// is 0 if there is nothing else.
+// inner] and y [outer, inner], which has fewer than 2^31 elements. `group` threads work on each
+// result: 32, or 1 if there are many results whose neighbours are neighbours in memory. The first
+// of equal elements is found; NaN and what does not exceed the lowest (for the smallest: highest)
+// finite number never is, and the place is 0 if there is nothing else.
+#include "cuda/device/arguments.h"
 #include "cuda/device/group.cuh"
 
 namespace towerflow::cuda::device {
@@ -39,15 +40,15 @@ struct Extreme {
 };
 
 template <bool kLargest, class T, class Index>
-TOWERFLOW_DEVICE void find_extremes(const T* x, Index* y, int64 outer, int64 n, int64 inner,
-                                    int threads) {
+TOWERFLOW_DEVICE void find_extremes(const T* x, Index* y, int64 outer, int64 n,
+                                    const Divisor& inner, int threads) {
   const RowGroup group(threads);
-  const int64 results = outer * inner;
+  const int64 width = inner.divisor, results = outer * width;
   for (int64 i = group.row; i < results; i += group.rows_at_once) {
-    const int64 o = i / inner;
-    const T* from = x + o * n * inner + i - o * inner;
+    const int64 o = inner.quotient(static_cast<std::uint32_t>(i));
+    const T* from = x + o * n * width + i - o * width;
     Extreme<T, kLargest> found;
-    for (int64 k = group.thread; k < n; k += threads) found.take(widen(from[k * inner]), k);
+    for (int64 k = group.thread; k < n; k += threads) found.take(widen(from[k * width]), k);
     for (int distance = threads / 2; distance > 0; distance /= 2) {
       const auto other = __shfl_xor_sync(kAllLanes, found.value, distance);
       found.join(other, __shfl_xor_sync(kAllLanes, found.place, distance));
@@ -60,7 +61,7 @@ TOWERFLOW_DEVICE void find_extremes(const T* x, Index* y, int64 outer, int64 n, 
 
 #define TOWERFLOW_EXTREME(op, largest, name, T, index, Index)                                \
   TOWERFLOW_MEETING_KERNEL(op##_##name##_##index, 256, 0, const T* x, Index* y, int64 outer, \
-                           int64 n, int64 inner, int group) {                                \
+                           int64 n, Divisor inner, int group) {                              \
     find_extremes<largest>(x, y, outer, n, inner, group);                                    \
   }
 #define TOWERFLOW_EXTREMES(name, T)                              \

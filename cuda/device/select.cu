@@ -1,7 +1,8 @@
 // Choices, for elements of 1, 2, 4 or 8 bytes.
 //
 //   Select_BYTES         y[i] = condition ? a : b
-//   OneHot_BYTES_INDEX   y [outer, depth, inner]: *on where the index [outer, inner] is, else *off
+//   OneHot_BYTES_INDEX   y [outer, depth, inner]: *on where the index [outer, inner] is, else *off;
+//                        fewer than 2^31 elements
 //   LeakyRelu_T, LeakyReluGrad_T   times alpha where x is not above 0
 //   ClipByValue_T(x, low, high, y, n, one_low, one_high)   bounds are single numbers or tensors
 #include "cuda/device/arguments.h"
@@ -29,14 +30,15 @@ TOWERFLOW_DEVICE void select(const bool* condition, const void* a, const void* b
 
 template <int kBytes, class Index>
 TOWERFLOW_DEVICE void one_hot(const Index* indices, const void* on, const void* off, void* y,
-                              int64 outer, int64 depth, int64 inner) {
+                              int64 n, const Divisor& depth, const Divisor& inner) {
   using E = Word<kBytes>;
   const E yes = *static_cast<const E*>(on), no = *static_cast<const E*>(off);
-  const int64 n = outer * depth * inner;
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
-    const int64 row = i / inner, o = row / depth;
-    const auto index = static_cast<int64>(indices[o * inner + i - row * inner]);
-    static_cast<E*>(y)[i] = index == row - o * depth ? yes : no;
+    const auto element = static_cast<std::uint32_t>(i);
+    const std::uint32_t row = inner.quotient(element), outer = depth.quotient(row);
+    const std::uint32_t at = outer * inner.divisor + element - row * inner.divisor;
+    const int64 place = row - outer * depth.divisor;
+    static_cast<E*>(y)[i] = static_cast<int64>(indices[at]) == place ? yes : no;
   }
 }
 
@@ -76,8 +78,8 @@ TOWERFLOW_CLIP(uint8, std::uint8_t)
 
 #define TOWERFLOW_ONE_HOT(bytes, name, Index)                                          \
   TOWERFLOW_KERNEL(OneHot_##bytes##_##name, 256, const Index* indices, const void* on, \
-                   const void* off, void* y, int64 outer, int64 depth, int64 inner) {  \
-    one_hot<bytes>(indices, on, off, y, outer, depth, inner);                          \
+                   const void* off, void* y, int64 n, Divisor depth, Divisor inner) {  \
+    one_hot<bytes>(indices, on, off, y, n, depth, inner);                              \
   }
 #define TOWERFLOW_CHOICES(bytes)                                                             \
   TOWERFLOW_KERNEL(Select_##bytes, 256, const bool* condition, const void* a, const void* b, \

@@ -48,7 +48,7 @@ void check_extremes(const std::string& suffix, const std::vector<T>& values, i64
       CAPTURE(group);
       Index* y = memory.allocate<Index>(results);
       memory.run((largest ? "ArgMax_" : "ArgMin_") + suffix, {dim3(3), dim3(256), 0}, x, y, outer,
-                 n, inner, group);
+                 n, Divisor::of(static_cast<std::uint32_t>(inner)), group);
       const auto got = memory.download(y, results);
       for (i64 i = 0; i < outer * inner; ++i) {
         const T* from = values.data() + i / inner * n * inner + i % inner;
@@ -104,7 +104,8 @@ TEST_SUITE("cuda choices") {
     const std::size_t depth = 4, n = 2 * depth * 3;
     double* y = memory.allocate<double>(n);
     void* to = y;
-    memory.run("OneHot_8_int64", launch_for(n), at, on, off, to, i64(2), i64(depth), i64(3));
+    memory.run("OneHot_8_int64", launch_for(n), at, on, off, to, i64(n),
+               Divisor::of(static_cast<std::uint32_t>(depth)), Divisor::of(3));
     check_values(memory.download(y, n), [&](std::size_t i) {
       const auto d = static_cast<i64>(i / 3 % depth);
       return indices[i / (3 * depth) * 3 + i % 3] == d ? 2.5 : -1;
@@ -113,7 +114,8 @@ TEST_SUITE("cuda choices") {
     const void *one = memory.upload(U8{1}), *zero = memory.upload(U8{0});
     std::uint8_t* z = memory.allocate<std::uint8_t>(12);
     to = z;
-    memory.run("OneHot_1_uint8", launch_for(12), bytes, one, zero, to, i64(3), i64(4), i64(1));
+    memory.run("OneHot_1_uint8", launch_for(12), bytes, one, zero, to, i64(12), Divisor::of(4),
+               Divisor::of(1));
     CHECK(memory.download(z, 12) == U8{0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0});
   }
 
@@ -173,9 +175,11 @@ TEST_SUITE("cuda choices") {
     DeviceMemory memory;
     const auto* x = memory.upload(std::vector<std::uint16_t>{0x3f80, 0x4000, 0xc000, 0x4000});
     i64* y = memory.allocate<i64>(1);
-    memory.run("ArgMax_bfloat16_int64", {dim3(1), dim3(256), 0}, x, y, i64(1), i64(4), i64(1), 32);
+    memory.run("ArgMax_bfloat16_int64", {dim3(1), dim3(256), 0}, x, y, i64(1), i64(4),
+               Divisor::of(1), 32);
     CHECK(memory.download(y, 1)[0] == 1);
-    memory.run("ArgMin_float16_int64", {dim3(1), dim3(256), 0}, x, y, i64(1), i64(4), i64(1), 1);
+    memory.run("ArgMin_float16_int64", {dim3(1), dim3(256), 0}, x, y, i64(1), i64(4),
+               Divisor::of(1), 1);
     CHECK(memory.download(y, 1)[0] == 2);
   }
 }
