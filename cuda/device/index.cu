@@ -3,6 +3,10 @@
 //   SliceIndex_INDEX   indices [n, depth] -> rows [n]: the number of the slice that each names in a
 //                      tensor of these outer sizes. Gather then makes GatherNd of them; with depth
 //                      1 they are checked rows for scatters, since SortKeys skips negative ids.
+//   CheckAscending_INDEX   sets *error if ids are negative or not ascending, as SegmentSum wants
+//   them HistogramBins_T    values [n] -> ids [n]: the bin of each in `range` [2], as
+//   ops/math/bincount.cc
+//                      finds it; NaN sets *error and has none
 //   InTopK_INDEX       whether the class `targets[i]` is among the k largest of predictions
 //                      [rows, classes], as ops/nn/in_top_k.cc says; a warp for each row
 #include "cuda/device/arguments.h"
@@ -24,6 +28,30 @@ TOWERFLOW_DEVICE void slice_index(const Index* indices, int64* rows, int* error,
     }
     rows[i] = valid ? row : -1;
     if (!valid) *error = 1;
+  }
+}
+
+template <class Index>
+TOWERFLOW_DEVICE void check_ascending(const Index* ids, int* error, int64 n) {
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    if (ids[i] < (i == 0 ? Index(0) : ids[i - 1])) *error = 1;
+  }
+}
+
+template <class T>
+TOWERFLOW_DEVICE void histogram_bins(const T* x, const T* range, std::int32_t* ids, int* error,
+                                     int64 n, int bins) {
+  const T low = range[0];
+  const double step = static_cast<double>(range[1] - low) / static_cast<double>(bins);
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    const T value = x[i];
+    if (value != value) {
+      *error = 1;
+      ids[i] = -1;
+      continue;
+    }
+    const double place = static_cast<double>(Sub()(larger(value, low), low)) / step;
+    ids[i] = static_cast<std::int32_t>(smaller(place, static_cast<double>(bins - 1)));
   }
 }
 
@@ -50,10 +78,23 @@ TOWERFLOW_DEVICE void in_top_k(const float* predictions, const Index* targets, c
 
 }  // namespace
 
+#define TOWERFLOW_BINS(name, T)                                                              \
+  TOWERFLOW_KERNEL(HistogramBins_##name, 256, const T* x, const T* range, std::int32_t* ids, \
+                   int* error, int64 n, int bins) {                                          \
+    histogram_bins(x, range, ids, error, n, bins);                                           \
+  }
+TOWERFLOW_BINS(float32, float)
+TOWERFLOW_BINS(float64, double)
+TOWERFLOW_BINS(int32, std::int32_t)
+TOWERFLOW_BINS(int64, int64)
+
 #define TOWERFLOW_INDEX(name, Index)                                                               \
   TOWERFLOW_KERNEL(SliceIndex_##name, 256, const Index* indices, int64* rows, int* error, int64 n, \
                    SliceShape shape) {                                                             \
     slice_index(indices, rows, error, n, shape);                                                   \
+  }                                                                                                \
+  TOWERFLOW_KERNEL(CheckAscending_##name, 256, const Index* ids, int* error, int64 n) {            \
+    check_ascending(ids, error, n);                                                                \
   }                                                                                                \
   TOWERFLOW_MEETING_KERNEL(InTopK_##name, 256, 0, const float* predictions, const Index* targets,  \
                            const Index* k, bool* y, int64 rows, int64 classes) {                   \

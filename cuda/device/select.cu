@@ -5,26 +5,57 @@
 //                        fewer than 2^31 elements
 //   LeakyRelu_T, LeakyReluGrad_T   times alpha where x is not above 0
 //   ClipByValue_T(x, low, high, y, n, one_low, one_high)   bounds are single numbers or tensors
-#include "cuda/device/arguments.h"
-#include "cuda/device/number.cuh"
+#include "cuda/device/binary.cuh"
 
 namespace towerflow::cuda::device {
 namespace {
 
 template <int kBytes>
-TOWERFLOW_DEVICE void select(const bool* condition, const void* a, const void* b, void* y, int64 n,
-                             const SelectShape& shape) {
+using Bits = std::conditional_t<
+    kBytes == 1, std::uint8_t,
+    std::conditional_t<kBytes == 2, std::uint16_t,
+                       std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
+
+template <int kBytes>
+TOWERFLOW_DEVICE void select_strided(const bool* condition, const void* a, const void* b, void* y,
+                                     int64 n, const SelectShape& shape) {
   using E = Word<kBytes>;
   const auto *from_a = static_cast<const E*>(a), *from_b = static_cast<const E*>(b);
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
-    int64 at[3];
-    if (shape.strided != 0) {
-      const auto found = shape.operands.offsets(static_cast<std::uint32_t>(i));
-      for (int k = 0; k < 3; ++k) at[k] = found.at[k];
-    } else {
-      for (int k = 0; k < 3; ++k) at[k] = shape.one[k] != 0 ? 0 : i;
-    }
-    static_cast<E*>(y)[i] = condition[at[0]] ? from_a[at[1]] : from_b[at[2]];
+    const auto from = shape.operands.offsets(static_cast<std::uint32_t>(i));
+    static_cast<E*>(y)[i] = condition[from.at[0]] ? from_a[from.at[1]] : from_b[from.at[2]];
+  }
+}
+
+template <int kPack, class E>
+TOWERFLOW_DEVICE void select_pack(const bool* condition, const E* a, const E* b, E* y, int64 at,
+                                  const SelectShape& shape) {
+  const auto place = [&](int operand) { return shape.one[operand] != 0 ? 0 : at; };
+  const auto chosen = load_or_repeat<kPack>(condition + place(0), shape.one[0] != 0);
+  const auto in_a = load_or_repeat<kPack>(a + place(1), shape.one[1] != 0);
+  const auto in_b = load_or_repeat<kPack>(b + place(2), shape.one[2] != 0);
+  Pack<E, kPack> out;
+  for (int k = 0; k < kPack; ++k) out.v[k] = chosen.v[k] ? in_a.v[k] : in_b.v[k];
+  store_pack<kPack>(y + at, out);
+}
+
+template <int kBytes>
+TOWERFLOW_DEVICE void select(const bool* condition, const void* a, const void* b, void* y, int64 n,
+                             const SelectShape& shape) {
+  if (shape.strided != 0) return select_strided<kBytes>(condition, a, b, y, n, shape);
+  using E = Bits<kBytes>;
+  constexpr int kPack = 16 / kBytes;
+  const auto *from_a = static_cast<const E*>(a), *from_b = static_cast<const E*>(b);
+  auto* to = static_cast<E*>(y);
+  const bool aligned = (shape.one[0] != 0 || is_aligned<kPack>(condition)) &&
+                       (shape.one[1] != 0 || is_aligned<kPack>(from_a)) &&
+                       (shape.one[2] != 0 || is_aligned<kPack>(from_b)) && is_aligned<kPack>(to);
+  const int64 packs = aligned ? n / kPack : 0;
+  for (int64 i = grid_thread(); i < packs; i += grid_threads()) {
+    select_pack<kPack>(condition, from_a, from_b, to, i * kPack, shape);
+  }
+  for (int64 i = packs * kPack + grid_thread(); i < n; i += grid_threads()) {
+    select_pack<1>(condition, from_a, from_b, to, i, shape);
   }
 }
 

@@ -73,6 +73,11 @@ TEST_SUITE("cuda choices") {
     void* to = y;
     memory.run("Select_4", launch_for(n), c, a, b, to, i64(n), SelectShape());
     check_values(memory.download(y, n), [&](std::size_t i) { return i % 3 == 0 ? as[i] : bs[i]; });
+    // An address that no pack begins at, and the bytes that packs read.
+    const void* shifted = static_cast<const float*>(a) + 1;
+    memory.run("Select_4", launch_for(n - 1), c + 1, shifted, b, to, i64(n - 1), SelectShape());
+    check_values(memory.download(y, n - 1),
+                 [&](std::size_t i) { return (i + 1) % 3 == 0 ? as[i + 1] : bs[i]; });
     SelectShape single;
     single.one[2] = 1;
     memory.run("Select_4", launch_for(n), c, a, b, to, i64(n), single);
@@ -88,11 +93,17 @@ TEST_SUITE("cuda choices") {
     memory.run("Select_4", launch_for(n), c, a, b, to, i64(n), rows);
     check_values(memory.download(y, n),
                  [&](std::size_t i) { return i / 7 % 3 == 0 ? as[i] : bs[i % 7]; });
-    const void *p = memory.upload(U8{1, 2, 3}), *q = memory.upload(U8{4, 5, 6});
-    std::uint8_t* bytes = memory.allocate<std::uint8_t>(3);
+    U8 ps(n), qs(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      ps[i] = static_cast<std::uint8_t>(i);
+      qs[i] = static_cast<std::uint8_t>(200 - i);
+    }
+    const void *p = memory.upload(ps), *q = memory.upload(qs);
+    std::uint8_t* bytes = memory.allocate<std::uint8_t>(n);
     to = bytes;
-    memory.run("Select_1", launch_for(3), c, p, q, to, i64(3), SelectShape());
-    CHECK(memory.download(bytes, 3) == U8{1, 5, 6});
+    memory.run("Select_1", launch_for(n), c, p, q, to, i64(n), SelectShape());
+    check_values(memory.download(bytes, n),
+                 [&](std::size_t i) { return i % 3 == 0 ? ps[i] : qs[i]; });
   }
 
   TEST_CASE("one-hot vectors along any axis; other indices give none") {

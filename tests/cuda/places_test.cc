@@ -183,6 +183,35 @@ TEST_SUITE("cuda places") {
     CHECK(memory.download(y, 5) == std::vector<std::uint16_t>{0x4000, 0, 0x3c01, 0, 0});
   }
 
+  TEST_CASE("ids of sorted segments must ascend") {
+    DeviceMemory memory;
+    const auto error_of = [&](const std::vector<i64>& ids) {
+      int* error = memory.upload(std::vector<int>{0});
+      memory.run("CheckAscending_int64", launch_for(ids.size()),
+                 static_cast<const i64*>(memory.upload(ids)), error, i64(ids.size()));
+      return memory.download(error, 1)[0];
+    };
+    CHECK(error_of({0, 0, 3, 3, 9}) == 0);
+    CHECK(error_of({0, 3, 2}) == 1);
+    CHECK(error_of({-1, 3}) == 1);
+  }
+
+  TEST_CASE("values fall into the bins of a histogram, those outside into the first and last") {
+    DeviceMemory memory;
+    int* error = memory.upload(std::vector<int>{0});
+    const float* x = memory.upload(std::vector<float>{-1, 0, 1, 1.5F, 2, 4.9F, 5, 15, INFINITY});
+    const float* range = memory.upload(std::vector<float>{0, 5});
+    auto* ids = memory.allocate<std::int32_t>(9);
+    memory.run("HistogramBins_float32", launch_for(9), x, range, ids, error, i64(9), 5);
+    CHECK(memory.download(ids, 9) == std::vector<std::int32_t>{0, 0, 1, 1, 2, 4, 4, 4, 4});
+    CHECK(memory.download(error, 1)[0] == 0);
+    const double *y = memory.upload(std::vector<double>{0.5, NAN}),
+                 *unit = memory.upload(std::vector<double>{0, 1});
+    memory.run("HistogramBins_float64", launch_for(2), y, unit, ids, error, i64(2), 4);
+    CHECK(memory.download(ids, 2) == std::vector<std::int32_t>{2, -1});
+    CHECK(memory.download(error, 1)[0] == 1);
+  }
+
   TEST_CASE("the largest elements of rows, selected and sorted") {
     check_top_k("float32", numbers<float>(5 * 100), 100, 7);
     check_top_k("float32", numbers<float>(3 * 700), 700, 40);
