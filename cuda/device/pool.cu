@@ -7,10 +7,11 @@
 //   MaxPoolArgmax_T_INDEX(x, index, y, places, ..)   of MaxPoolWithArgmax: the elements that the
 //                                    index names, and their places in the image or the whole batch
 //   MaxPoolGrad_T(index, dy, dx, ..)
+//   MaxPoolReluGrad_T(index, dy, x, dx, ..)   followed by ReluGrad, where x came out of a Relu
 //   MaxPoolGradGrad_T(index, ddx, ddy, ..)
 //   AvgPool_T(x, y, ..), AvgPoolGrad_T(dy, dx, ..)
 #include "cuda/device/arguments.h"
-#include "cuda/device/number.cuh"
+#include "cuda/device/functors.cuh"
 
 namespace towerflow::cuda::device {
 namespace {
@@ -108,7 +109,8 @@ TOWERFLOW_DEVICE void max_pool(const T* x, T* y, Index* index, const PoolShape& 
 }
 
 template <int kPack, class T>
-TOWERFLOW_DEVICE void max_pool_grad(const Index* index, const T* dy, T* dx, const PoolShape& s) {
+TOWERFLOW_DEVICE void max_pool_grad(const Index* index, const T* dy, const T* relu, T* dx,
+                                    const PoolShape& s) {
   for_places<kPack>(s, s.rows.input, s.columns.input, [=](const Place& at, int64 out) {
     const Windows rows(s.rows, at.row), columns(s.columns, at.column);
     Pack<Compute<T>, kPack> sum{};
@@ -124,6 +126,10 @@ TOWERFLOW_DEVICE void max_pool_grad(const Index* index, const T* dy, T* dx, cons
           if (place.v[k] == here) sum.v[k] += widen(in.v[k]);
         }
       }
+    }
+    if (relu != nullptr) {
+      const Pack<T, kPack> in = load_pack<kPack>(relu + out);
+      for (int k = 0; k < kPack; ++k) sum.v[k] = ReluGrad()(sum.v[k], widen(in.v[k]));
     }
     Pack<T, kPack> result;
     for (int k = 0; k < kPack; ++k) result.v[k] = narrow<T>(sum.v[k]);
@@ -205,8 +211,14 @@ TOWERFLOW_DEVICE void avg_pool_grad(const T* dy, T* dx, const PoolShape& s) {
   }                                                                                               \
   TOWERFLOW_KERNEL(MaxPoolGrad_##name, 256, const std::uint16_t* index, const T* dy, T* dx,       \
                    PoolShape s, int packed) {                                                     \
-    packed != 0 ? max_pool_grad<kPackOf<T>>(index, dy, dx, s)                                     \
-                : max_pool_grad<1>(index, dy, dx, s);                                             \
+    const T* none = nullptr;                                                                      \
+    packed != 0 ? max_pool_grad<kPackOf<T>>(index, dy, none, dx, s)                               \
+                : max_pool_grad<1>(index, dy, none, dx, s);                                       \
+  }                                                                                               \
+  TOWERFLOW_KERNEL(MaxPoolReluGrad_##name, 256, const std::uint16_t* index, const T* dy,          \
+                   const T* x, T* dx, PoolShape s, int packed) {                                  \
+    packed != 0 ? max_pool_grad<kPackOf<T>>(index, dy, x, dx, s)                                  \
+                : max_pool_grad<1>(index, dy, x, dx, s);                                          \
   }                                                                                               \
   TOWERFLOW_KERNEL(MaxPoolGradGrad_##name, 256, const std::uint16_t* index, const T* ddx, T* ddy, \
                    PoolShape s) {                                                                 \

@@ -90,6 +90,9 @@ void check(const PoolShape& s, int packed, const std::string& dtype) {
   memory.run("MaxPool_" + dtype, launch, x, static_cast<T*>(nullptr), places, s, packed);
   memory.run("MaxPoolGrad_" + dtype, launch, place, dy, dx, s, packed);
   check_values(memory.download(dx, n), holds(expected.max_grad));
+  memory.run("MaxPoolReluGrad_" + dtype, launch, place, dy, x, dx, s, packed);
+  check_values(memory.download(dx, n),
+               [&](std::size_t i) { return xs[i] > 0 ? expected.max_grad[i] : 0; });
   memory.run("MaxPoolGradGrad_" + dtype, launch, place, ddx, y, s);
   check_values(memory.download(y, m), holds(expected.max_grad_grad));
   const std::size_t image = n / index(s.batch);
