@@ -73,11 +73,11 @@ TEST_SUITE("cuda choices") {
     void* to = y;
     memory.run("Select_4", launch_for(n), c, a, b, to, i64(n), SelectShape());
     check_values(memory.download(y, n), [&](std::size_t i) { return i % 3 == 0 ? as[i] : bs[i]; });
-    // An address that no pack begins at, and the bytes that packs read.
+    // An address at which no pack begins.
     const void* shifted = static_cast<const float*>(a) + 1;
-    memory.run("Select_4", launch_for(n - 1), c + 1, shifted, b, to, i64(n - 1), SelectShape());
+    memory.run("Select_4", launch_for(n - 1), c, shifted, b, to, i64(n - 1), SelectShape());
     check_values(memory.download(y, n - 1),
-                 [&](std::size_t i) { return (i + 1) % 3 == 0 ? as[i + 1] : bs[i]; });
+                 [&](std::size_t i) { return i % 3 == 0 ? as[i + 1] : bs[i]; });
     SelectShape single;
     single.one[2] = 1;
     memory.run("Select_4", launch_for(n), c, a, b, to, i64(n), single);
