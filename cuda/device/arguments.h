@@ -95,6 +95,29 @@ struct SumList {
   TOWERFLOW_POINTERS(divided_by, summands, weights)
 };
 
+/// Most variables and towers whose gradients a launch averages, and elements that a block does.
+inline constexpr int kMaxAveraged = 40, kMaxTowersOfList = 8;
+inline constexpr int kAverageChunk = 4096;
+
+/// The gradients of several variables, of one dtype, to be averaged over the same towers as SumList
+/// says.
+struct AverageList {
+  struct Variable {
+    const void* gradients[kMaxTowersOfList] = {};
+    void* average = nullptr;
+    std::int64_t elements = 0;
+    std::uint32_t first_block = 0;  ///< each variable has ceil(elements / kAverageChunk) blocks
+    TOWERFLOW_POINTERS(gradients, average)
+  };
+  int count = 0, towers = 0;
+  int from_zero = 0, weighted = 0;
+  double divisor = 1;
+  const void* divided_by = nullptr;
+  const void* weights[kMaxTowersOfList] = {};
+  Variable variables[kMaxAveraged];
+  TOWERFLOW_POINTERS(divided_by, weights, variables)
+};
+
 /// Most steps of a chain, and most inputs.
 inline constexpr int kMaxSteps = 24, kMaxInputs = 12;
 
@@ -271,8 +294,8 @@ struct PadValue {
 };
 
 /// A tensor that is padded to `sizes`: `inner` elements after the first `before` of each dimension.
-/// With `wrap`, elements that would be behind the end come first: a roll by `before`, which is below
-/// the size.
+/// With `wrap`, elements that would be behind the end come first: a roll by `before`, which is
+/// below the size.
 struct PadShape {
   enum Mode : int { constant, reflect, symmetric, wrap };
   int rank = 0;

@@ -9,6 +9,7 @@
 #include "tests/cuda/device_memory.h"
 
 using namespace towerflow::cuda;
+using device::AverageList;
 using device::SumList;
 using testing::check_values;
 using testing::DeviceMemory;
@@ -138,6 +139,48 @@ TEST_SUITE("cuda sums") {
     auto* h = memory.allocate<std::uint16_t>(1);
     memory.run("AddN_float16", launch_for(1), halves, h, i64(1));
     CHECK(memory.download(h, 1)[0] == 0x3c01);
+  }
+
+  TEST_CASE("the gradients of several variables are averaged over towers in one launch") {
+    DeviceMemory memory;
+    AverageList list;
+    list.towers = 3;
+    std::vector<std::vector<float>> gradients;
+    std::uint32_t blocks = 0;
+    for (const std::size_t n : {5, 10001, 1, 4096}) {
+      auto& v = list.variables[list.count++];
+      const std::size_t shift = n == 4096 ? 1 : 0;  // one variable is not aligned
+      for (int tower = 0; tower < 3; ++tower) {
+        gradients.push_back(
+            numbers<float>(n + shift, -1, 1, static_cast<unsigned>(gradients.size())));
+        v.gradients[tower] = memory.upload(gradients.back()) + shift;
+      }
+      v.average = memory.allocate<float>(n);
+      v.elements = static_cast<i64>(n);
+      v.first_block = blocks;
+      blocks += static_cast<std::uint32_t>((n + device::kAverageChunk - 1) / device::kAverageChunk);
+    }
+    const auto check = [&](auto wanted) {
+      memory.run("Average_float32", {dim3(blocks), dim3(256), 0}, list);
+      for (std::size_t j = 0; j < 4; ++j) {
+        const auto& v = list.variables[j];
+        const auto n = static_cast<std::size_t>(v.elements);
+        const std::size_t shift = gradients[3 * j].size() - n;
+        const auto got = memory.download(static_cast<const float*>(v.average), n);
+        for (std::size_t i = 0; i < n; ++i) {
+          REQUIRE(got[i] == wanted(gradients[3 * j][i + shift], gradients[3 * j + 1][i + shift],
+                                   gradients[3 * j + 2][i + shift]));
+        }
+      }
+    };
+    list.divisor = 3;
+    check([](float a, float b, float c) { return ((a + b) + c) / 3; });
+    list.weighted = 1;
+    for (int tower = 0; tower < 3; ++tower) {
+      list.weights[tower] = memory.upload(std::vector<float>{0.25F * static_cast<float>(tower)});
+    }
+    list.divided_by = memory.upload(std::vector<float>{0.75F});
+    check([](float a, float b, float c) { return ((a * 0 + b * 0.25F) + c * 0.5F) / 0.75F; });
   }
 
   TEST_CASE("half the sum of squares, in one part and in several") {
