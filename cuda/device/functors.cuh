@@ -151,7 +151,10 @@ struct LogicalNot {
   TOWERFLOW_DEVICE bool operator()(bool x) const { return !x; }
 };
 
-TOWERFLOW_BINARY(DivNoNan, return b == T(0) ? T(0) : a / b;)
+TOWERFLOW_BINARY(DivNoNan, {
+  const T quotient = a / b;  // before the test, so that ptxas spills no register
+  return b == T(0) ? T(0) : quotient;
+})
 
 /// What an op that some integers have no result for says of them: it fails, and gives 0 there.
 struct FailsAtZero {
@@ -241,7 +244,10 @@ TOWERFLOW_BINARY(Maximum, return a > b || a != a ? a : b;)
 TOWERFLOW_BINARY(Minimum, return a < b || a != a ? a : b;)
 TOWERFLOW_BINARY(SquaredDifference, return Square()(Sub()(a, b));)
 TOWERFLOW_BINARY(Atan2, return std::atan2(a, b);)
-TOWERFLOW_BINARY(Xdivy, return a == T(0) ? T(0) : a / b;)
+TOWERFLOW_BINARY(Xdivy, {
+  const T quotient = a / b;  // before the test, as in DivNoNan
+  return a == T(0) ? T(0) : quotient;
+})
 TOWERFLOW_BINARY(Xlogy, return a == T(0) ? T(0) : a * std::log(b);)
 TOWERFLOW_BINARY(Xlog1py, return a == T(0) ? T(0) : a * std::log1p(b);)
 

@@ -17,6 +17,9 @@ TOWERFLOW_DEVICE void map(const T* x, U* y, int64 n) {
     for (int k = 0; k < kPack; ++k) out.v[k] = narrow<U>(F()(widen(in.v[k])));
     store_pack<kPack>(y + i * kPack, out);
   }
+#if defined(__CUDACC__)
+#pragma unroll 1  // else ptxas spills registers of long functions
+#endif
   for (int64 i = packs * kPack + grid_thread(); i < n; i += grid_threads()) {
     y[i] = narrow<U>(F()(widen(x[i])));
   }
