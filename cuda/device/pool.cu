@@ -108,9 +108,9 @@ TOWERFLOW_DEVICE void max_pool(const T* x, T* y, Index* index, const PoolShape& 
   });
 }
 
-template <int kPack, class T>
-TOWERFLOW_DEVICE void max_pool_grad(const Index* index, const T* dy, const T* relu, T* dx,
-                                    const PoolShape& s) {
+template <int kPack, bool kRelu, class T>
+TOWERFLOW_DEVICE void max_pool_grad(const Index* index, const T* dy, [[maybe_unused]] const T* relu,
+                                    T* dx, const PoolShape& s) {
   for_places<kPack>(s, s.rows.input, s.columns.input, [=](const Place& at, int64 out) {
     const Windows rows(s.rows, at.row), columns(s.columns, at.column);
     Pack<Compute<T>, kPack> sum{};
@@ -127,7 +127,7 @@ TOWERFLOW_DEVICE void max_pool_grad(const Index* index, const T* dy, const T* re
         }
       }
     }
-    if (relu != nullptr) {
+    if constexpr (kRelu) {
       const Pack<T, kPack> in = load_pack<kPack>(relu + out);
       for (int k = 0; k < kPack; ++k) sum.v[k] = ReluGrad()(sum.v[k], widen(in.v[k]));
     }
@@ -212,13 +212,13 @@ TOWERFLOW_DEVICE void avg_pool_grad(const T* dy, T* dx, const PoolShape& s) {
   TOWERFLOW_KERNEL(MaxPoolGrad_##name, 256, const std::uint16_t* index, const T* dy, T* dx,       \
                    PoolShape s, int packed) {                                                     \
     const T* none = nullptr;                                                                      \
-    packed != 0 ? max_pool_grad<kPackOf<T>>(index, dy, none, dx, s)                               \
-                : max_pool_grad<1>(index, dy, none, dx, s);                                       \
+    packed != 0 ? max_pool_grad<kPackOf<T>, false>(index, dy, none, dx, s)                        \
+                : max_pool_grad<1, false>(index, dy, none, dx, s);                                \
   }                                                                                               \
   TOWERFLOW_KERNEL(MaxPoolReluGrad_##name, 256, const std::uint16_t* index, const T* dy,          \
                    const T* x, T* dx, PoolShape s, int packed) {                                  \
-    packed != 0 ? max_pool_grad<kPackOf<T>>(index, dy, x, dx, s)                                  \
-                : max_pool_grad<1>(index, dy, x, dx, s);                                          \
+    packed != 0 ? max_pool_grad<kPackOf<T>, true>(index, dy, x, dx, s)                            \
+                : max_pool_grad<1, true>(index, dy, x, dx, s);                                    \
   }                                                                                               \
   TOWERFLOW_KERNEL(MaxPoolGradGrad_##name, 256, const std::uint16_t* index, const T* ddx, T* ddy, \
                    PoolShape s) {                                                                 \
