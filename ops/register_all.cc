@@ -37,6 +37,7 @@ void register_builtin_ops(OpRegistry& registry) {
 void register_backends(std::vector<BackendEntry>& entries) {
   entries.push_back({"CPU", make_cpu_backend});
   entries.push_back({"SIM", make_sim_backend});
+  entries.push_back({"GPU", make_cuda_backend});
 }
 
 void register_cpu_kernels(KernelTable& table) {

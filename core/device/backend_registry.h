@@ -31,4 +31,12 @@ std::vector<std::shared_ptr<Backend>> make_backends(const ConfigProto& config);
 /// Adds the backends of the library. Defined in ops/register_all.cc, a layer above this one.
 void register_backends(std::vector<BackendEntry>& entries);
 
+/// Makes the GPUs that `cuda` asks for; nullptr if it asks for none. Defined in cuda/backend, a
+/// layer above this one. Throws ValueError for invalid options, UnavailableError if CUDA or the
+/// devices are not there.
+std::shared_ptr<Backend> make_cuda_backend(const ConfigProto& config);
+
+/// Returns what is missing here for GPUs as one sentence; empty if nothing is.
+std::string what_cuda_misses();
+
 }  // namespace towerflow

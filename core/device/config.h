@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "core/device/cuda_devices.h"
 #include "core/device/sim/sim_options.h"
 #include "core/graph/pass_options.h"
 #include "core/graph/types.h"
@@ -23,6 +24,7 @@ struct ConfigProto {
   bool log_device_placement = false;
   GPUOptions gpu_options{};
   SimulatedDevices simulated{};  ///< simulated accelerators, which replace GPUs
+  CudaDevices cuda{};            ///< GPUs, or their emulation on the host
   PassOptions passes{};
 };
 

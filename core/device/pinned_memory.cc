@@ -84,10 +84,12 @@ class Pages {
     std::lock_guard lock(mutex);
     next_ = std::exchange(first, this);
     if (next_ != nullptr) next_->previous_ = this;
+    if (observer != nullptr) observer->add_pages(start_, bytes_);
   }
   ~Pages() {
     {
       std::lock_guard lock(mutex);
+      if (observer != nullptr) observer->remove_pages(start_);
       (previous_ == nullptr ? first : previous_->next_) = next_;
       if (next_ != nullptr) next_->previous_ = previous_;
     }
@@ -98,6 +100,16 @@ class Pages {
   Pages& operator=(const Pages&) = delete;
 
   std::byte* start() const { return start_; }
+  static void set_observer(PinnedObserver* next) {
+    std::lock_guard lock(mutex);
+    for (Pages* pages = first; observer != nullptr && pages != nullptr; pages = pages->next_) {
+      observer->remove_pages(pages->start_);
+    }
+    observer = next;
+    for (Pages* pages = first; observer != nullptr && pages != nullptr; pages = pages->next_) {
+      observer->add_pages(pages->start_, pages->bytes_);
+    }
+  }
   static bool contains(const void* address) {
     std::lock_guard lock(mutex);
     for (const Pages* pages = first; pages != nullptr; pages = pages->next_) {
@@ -107,8 +119,9 @@ class Pages {
   }
 
  private:
-  static inline std::mutex mutex;  // guards the list of all instances
+  static inline std::mutex mutex;  // guards the list of all instances, and the observer
   static inline Pages* first = nullptr;
+  static inline PinnedObserver* observer = nullptr;
 
   Pages* previous_ = nullptr;
   Pages* next_ = nullptr;
@@ -152,6 +165,8 @@ std::shared_ptr<void> allocate_pinned(std::size_t bytes) {
   std::byte* start = pages->start() + skew;
   return {std::move(pages), start};
 }
+
+void observe_pinned(PinnedObserver* observer) { Pages::set_observer(observer); }
 
 bool is_pinned(const void* address) { return Pages::contains(address); }
 

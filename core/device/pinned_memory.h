@@ -23,4 +23,17 @@ struct PinnedState {
 };
 PinnedState pinned_state();
 
+/// Learns of the pages of `allocate_pinned`, as a driver that makes them known to its devices.
+class PinnedObserver {
+ public:
+  virtual ~PinnedObserver() = default;
+  /// Called when the pages exist, and before they are given back; must not allocate pinned memory.
+  virtual void add_pages(void* pages, std::size_t bytes) noexcept = 0;
+  virtual void remove_pages(void* pages) noexcept = 0;
+};
+
+/// Tells `observer` of all pages from now on, and first of those that exist. The observer before it
+/// is told that all pages end, for it; nullptr: nobody observes. Thread-safe.
+void observe_pinned(PinnedObserver* observer);
+
 }  // namespace towerflow

@@ -95,3 +95,11 @@ const towerflow::cuda::Fatbin* towerflow_cuda_fatbins(std::size_t* count) {
   *count = 1;
   return &image;
 }
+
+/// Returns what was found wrong in the program since the start, empty if nothing was.
+extern "C" TOWERFLOW_CUDA_VISIBLE const char* towerflow_cuda_host_fault() {
+  thread_local std::string text;
+  const auto fault = towerflow::cuda::host::found_fault();
+  text = fault ? fault->text : "";
+  return text.c_str();
+}

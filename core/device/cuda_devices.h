@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/graph/types.h"
+
+namespace towerflow::types {
+
+/// GPUs /device:GPU:0 .. /device:GPU:count-1 that CUDA drives, or their emulation on the host.
+struct CudaDevices {
+  int count = 0;          ///< 0: none
+  bool emulated = false;  ///< computed on this machine's cores: slow, and strict about mistakes
+  /// Of the emulation: the bytes of each device; the order of blocks and threads and the delays of
+  /// streams, in order and without delays if 0; the longest delay.
+  std::size_t memory = std::size_t{1} << 30;
+  std::uint64_t seed = 0;
+  unsigned max_delay_us = 200;
+
+  bool operator==(const CudaDevices&) const = default;
+};
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// Parses the text of `--devices` for CUDA: "cuda:N", or "cuda-host:N" with any of ",memory=2G",
+/// ",seed=3", ",delay=100" (microseconds) after it. Throws ValueError that names the invalid part
+/// and what is expected there.
+CudaDevices parse_cuda_devices(std::string_view text);
+
+/// Throws ValueError for an invalid value.
+void check(const CudaDevices& options);
+
+}  // namespace towerflow

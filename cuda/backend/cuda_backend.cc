@@ -1,0 +1,148 @@
+#include "cuda/backend/cuda_backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "core/device/backend_registry.h"
+#include "core/graph/error.h"
+#include "core/graph/op_def.h"
+#include "cuda/backend/check.h"
+#include "cuda/backend/cuda_event.h"
+#include "cuda/backend/cuda_queue.h"
+#include "cuda/backend/kernel_table.h"
+
+namespace towerflow::cuda {
+namespace {
+
+std::string gibibytes(std::size_t bytes) {
+  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / 1073741824);
+}
+
+/// Parses a list of cards such as "1,0"; "" gives the first `count`.
+std::vector<int> visible_cards(const std::string& list, int count) {
+  std::vector<int> numbers;
+  if (list.empty()) {
+    for (int i = 0; i < count; ++i) numbers.push_back(i);
+    return numbers;
+  }
+  std::set<int> seen;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    int number = -1;
+    const auto [stop, error] = std::from_chars(list.data() + at, list.data() + comma, number);
+    if (error != std::errc{} || stop != list.data() + comma || number < 0 || number >= count) {
+      throw ValueError(
+          fmt::format("visible_device_list '{}': '{}' is not the number of one of the {} GPUs",
+                      list, list.substr(at, comma - at), count));
+    }
+    if (!seen.insert(number).second) {
+      throw ValueError(fmt::format("visible_device_list '{}' names {} twice", list, number));
+    }
+    numbers.push_back(number);
+    at = comma + 1;
+  }
+  return numbers;
+}
+
+bool has_numbers(const TensorDesc& desc) {
+  return desc.dtype != DType::string && desc.dtype != DType::resource;
+}
+
+}  // namespace
+
+CudaBackend::CudaBackend(const CudaDevices& options, std::vector<int> numbers)
+    : driver_(Driver::open(options)) {
+  const auto there = driver_->devices().size();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (static_cast<std::size_t>(numbers[i]) >= there) {
+      throw errors::UnavailableError(
+          fmt::format("there are {} GPUs here, and the session wants {}", there, options.count));
+    }
+    devices_.push_back(
+        std::make_shared<Device>(driver_, numbers[i], fmt::format("/device:GPU:{}", i)));
+  }
+  add_entries();
+}
+
+/// Binds the entries to the devices of this session.
+void CudaBackend::add_entries() {
+  for (const CudaEntry& entry : cuda_kernels()) {
+    const OpDef* op = OpRegistry::global().find(entry.op);
+    if (op == nullptr) throw errors::InternalError(fmt::format("no op '{}' for CUDA", entry.op));
+    std::vector<int> on_host = op->static_inputs;
+    std::sort(on_host.begin(), on_host.end());
+    kernels_.add({.op = entry.op,
+                  .label = emulated() ? "host emulation, " + entry.label : entry.label,
+                  .accepts = entry.accepts,
+                  .prepare =
+                      [this, prepare = &entry.prepare](const KernelRequest& request) {
+                        Device& own = *device(request.device);
+                        own.select();
+                        return (*prepare)(own, request);
+                      },
+                  .host_inputs = std::move(on_host)});
+  }
+}
+
+std::string CudaBackend::description(int index) const {
+  const cudaDeviceProp& card = device(index)->properties();
+  return fmt::format("{}{}, {}, compute capability {}.{}",
+                     emulated() ? "host emulation of CUDA: " : "", card.name,
+                     gibibytes(card.totalGlobalMem), card.major, card.minor);
+}
+
+std::shared_ptr<void> CudaBackend::allocate(int index, std::size_t bytes) {
+  const Device& own = *device(index);
+  const Table& table = own.table();
+  own.select();
+  void* memory = nullptr;
+  const cudaError_t status = table.cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
+  if (status == cudaErrorMemoryAllocation) {
+    table.cudaGetLastError();
+    std::size_t free = 0, total = 0;
+    TOWERFLOW_CUDA(table, cudaMemGetInfo(&free, &total));
+    throw errors::ResourceExhaustedError(
+        fmt::format("{} is out of memory: {} bytes asked for, {} of {} free", own.name(), bytes,
+                    free, total),
+        {.hint = "use a smaller batch, or fewer towers per device"});
+  }
+  if (status != cudaSuccess) raise_failure(describe(table, status, "table.cudaMalloc(..)"));
+  return {memory, [driver = driver_](void* at) { driver->table().cudaFree(at); }};
+}
+
+std::shared_ptr<void> CudaBackend::allocate_staging(std::size_t bytes) {
+  const Table& table = driver_->table();
+  void* memory = nullptr;
+  TOWERFLOW_CUDA(table,
+                 cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable));
+  return {memory, [driver = driver_](void* at) { driver->table().cudaFreeHost(at); }};
+}
+
+std::unique_ptr<Queue> CudaBackend::make_queue(int index, Lane) {
+  return std::make_unique<CudaQueue>(device(index));
+}
+
+std::shared_ptr<Event> CudaBackend::make_event() { return std::make_shared<CudaEvent>(driver_); }
+
+const KernelEntry* CudaBackend::find_kernel(const KernelRequest& request) const {
+  if (!std::all_of(request.inputs.begin(), request.inputs.end(), has_numbers) ||
+      !std::all_of(request.outputs.begin(), request.outputs.end(), has_numbers)) {
+    return nullptr;
+  }
+  return kernels_.find(request);
+}
+
+}  // namespace towerflow::cuda
+
+std::shared_ptr<towerflow::Backend> towerflow::make_cuda_backend(const ConfigProto& config) {
+  check(config.cuda);
+  if (config.cuda.count == 0) return nullptr;
+  return std::make_shared<cuda::CudaBackend>(
+      config.cuda, cuda::visible_cards(config.gpu_options.visible_device_list, config.cuda.count));
+}
+
+std::string towerflow::what_cuda_misses() { return cuda::Driver::missing(); }

@@ -1,0 +1,138 @@
+#include "cuda/backend/cuda_event.h"
+
+#include <chrono>
+#include <thread>
+
+#include "cuda/backend/check.h"
+#include "cuda/backend/device.h"
+
+namespace towerflow::cuda {
+
+CudaEvent::~CudaEvent() {
+  if (event_ != nullptr) driver_->table().cudaEventDestroy(event_);
+}
+
+void CudaEvent::reset() { use_.fetch_add(1, std::memory_order_acq_rel); }
+
+void CudaEvent::set_recorded() {
+  {
+    const std::lock_guard lock(mutex_);
+    recorded_use_.store(use(), std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
+void CudaEvent::record(const Device& device, cudaStream_t stream,
+                       const std::shared_ptr<const ErrorRecords>& records, std::size_t checked,
+                       bool failed) {
+  const Table& table = device.table();
+  {
+    const std::lock_guard lock(mutex_);
+    if (device_ != device.number() && event_ != nullptr) {
+      table.cudaEventDestroy(event_);
+      event_ = nullptr;
+    }
+    if (event_ == nullptr) {
+      TOWERFLOW_CUDA(table, cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+      device_ = device.number();
+    }
+    TOWERFLOW_CUDA(table, cudaEventRecord(event_, stream));
+    records_ = checked > 0 ? records : nullptr;
+    checked_ = checked;
+  }
+  if (failed) mark_failed(use());
+  set_recorded();
+}
+
+void CudaEvent::give_up() {
+  {
+    const std::lock_guard lock(mutex_);
+    records_ = nullptr;
+    checked_ = 0;
+  }
+  mark_failed(use());
+  ended_use_.store(use(), std::memory_order_release);
+  set_recorded();
+}
+
+void CudaEvent::mark_failed(std::uint64_t use) {
+  failed_use_.store(use, std::memory_order_release);
+}
+
+bool CudaEvent::has_ended(std::uint64_t use) const {
+  if (ended_use_.load(std::memory_order_acquire) == use) return true;
+  const Table& table = driver_->table();
+  cudaError_t status = cudaSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    status = table.cudaEventQuery(event_);
+  }
+  if (status == cudaErrorNotReady) {
+    table.cudaGetLastError();
+    return false;
+  }
+  if (status != cudaSuccess) broken_use_.store(use, std::memory_order_release);
+  ended_use_.store(use, std::memory_order_release);
+  return true;
+}
+
+/// The number of the use is read first: an event that is reused at this moment, and has not been
+/// recorded again, is not taken for one whose work has ended.
+bool CudaEvent::done() const {
+  const std::uint64_t now = use();
+  return recorded(now) && has_ended(now);
+}
+
+bool CudaEvent::failed() const {
+  const std::uint64_t now = use();
+  if (failed_use_.load(std::memory_order_acquire) == now) return true;
+  if (broken_use_.load(std::memory_order_acquire) == now) return true;
+  const std::lock_guard lock(mutex_);
+  return recorded(now) && records_ != nullptr && records_->first_wrong(checked_) < checked_;
+}
+
+bool CudaEvent::may_fail() const {
+  const std::lock_guard lock(mutex_);
+  return records_ != nullptr || failed_use_.load(std::memory_order_acquire) == use();
+}
+
+void CudaEvent::make_wait(cudaStream_t stream) const {
+  const std::lock_guard lock(mutex_);
+  if (event_ != nullptr) TOWERFLOW_CUDA(driver_->table(), cudaStreamWaitEvent(stream, event_, 0));
+}
+
+void CudaEvent::await(std::uint64_t wanted, Cancellation* cancellation) {
+  const auto reached = [&] { return recorded(wanted) || use() != wanted; };
+  if (reached()) return;
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (cancellation == nullptr) {
+    lock.lock();
+    changed_.wait(lock, reached);
+    return;
+  }
+  bool cancelled = false;
+  const CancellationCallback wake(*cancellation, [this, &cancelled] {
+    const std::lock_guard waking(mutex_);
+    cancelled = true;
+    changed_.notify_all();
+  });
+  lock.lock();
+  changed_.wait(lock, [&] { return reached() || cancelled; });
+  lock.unlock();  // before ~CancellationCallback, which waits for a call that may need the lock
+}
+
+/// Asks again and again, first without a pause: what is awaited mostly takes less time than a
+/// sleep, and a wait inside of CUDA could not be cancelled.
+void CudaEvent::await_done(std::uint64_t wanted, Cancellation* cancellation) {
+  await(wanted, cancellation);
+  constexpr int kWithoutPause = 200;
+  for (int asked = 0; use() == wanted && recorded(wanted) && !has_ended(wanted); ++asked) {
+    if (cancellation != nullptr && cancellation->cancelled()) return;
+    if (asked < kWithoutPause)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+}  // namespace towerflow::cuda

@@ -1,0 +1,70 @@
+#include "cuda/backend/device.h"
+
+#include <utility>
+
+#include "cuda/backend/check.h"
+
+namespace towerflow::cuda {
+
+Device::Device(std::shared_ptr<Driver> driver, int number, std::string name)
+    : driver_(std::move(driver)), number_(number), name_(std::move(name)) {}
+
+/// What cannot be given back after a fault stays: the process has to end anyway.
+Device::~Device() {
+  if (table().cudaSetDevice(number_) != cudaSuccess) return;
+  for (const Stream& stream : idle_) {
+    if (stream.dnn != nullptr) table().cudnnDestroy(stream.dnn);
+    table().cudaStreamDestroy(stream.stream);
+  }
+  if (dnn_ != nullptr) table().cudnnDestroy(dnn_);
+  if (blas_ != nullptr) table().cublasLtDestroy(blas_);
+}
+
+cublasLtHandle_t Device::blas() {
+  const std::lock_guard lock(mutex_);
+  if (blas_ == nullptr) {
+    driver_->need(Group::cublaslt);
+    select();
+    TOWERFLOW_CUDA(table(), cublasLtCreate(&blas_));
+  }
+  return blas_;
+}
+
+cudnnHandle_t Device::dnn() {
+  if (dnn_ == nullptr) {
+    driver_->need(Group::cudnn);
+    select();
+    TOWERFLOW_CUDA(table(), cudnnCreate(&dnn_));
+  }
+  return dnn_;
+}
+
+Stream Device::take_stream() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      const Stream stream = idle_.back();
+      idle_.pop_back();
+      return stream;
+    }
+  }
+  Stream made;
+  select();
+  TOWERFLOW_CUDA(table(), cudaStreamCreateWithFlags(&made.stream, cudaStreamNonBlocking));
+  return made;
+}
+
+void Device::give_back(Stream stream) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(stream);
+}
+
+void Device::add_dnn(Stream& stream) {
+  driver_->need(Group::cudnn);
+  cudnnHandle_t made = nullptr;
+  TOWERFLOW_CUDA(table(), cudnnCreate(&made));
+  stream.dnn = made;
+  TOWERFLOW_CUDA(table(), cudnnSetStream(made, stream.stream));
+}
+
+}  // namespace towerflow::cuda

@@ -1,0 +1,181 @@
+#include "cuda/backend/driver.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "core/device/plugin_places.h"
+#include "core/graph/error.h"
+#include "cuda/backend/check.h"
+#include "cuda/device/fatbins.h"
+
+namespace towerflow::cuda {
+namespace {
+
+constexpr const char* kRealPlugin = "libtowerflow_cuda.so";
+constexpr const char* kHostPlugin = "libtowerflow_cuda_host.so";
+/// The emulation has at least as many devices, so that sessions with different numbers can share
+/// it.
+constexpr int kEmulatedDevices = 8;
+
+/// A plug-in, or one sentence that says what is missing.
+struct PluginOrReason {
+  void* plugin = nullptr;
+  std::string missing{};
+};
+
+PluginOrReason open_plugin(const char* file) {
+  for (const std::string& place : places_of_plugin(file, "cuda")) {
+    std::error_code unknown;
+    if (!std::filesystem::exists(place, unknown)) continue;
+    if (void* plugin = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return {plugin};
+    return {nullptr, fmt::format("the plug-in for CUDA cannot be loaded: {}", dlerror())};
+  }
+  if (void* plugin = dlopen(file, RTLD_NOW | RTLD_LOCAL)) return {plugin};
+  return {nullptr, fmt::format("there is no {}", file)};
+}
+
+/// Returns the options in the words of the plug-in (cuda/host/options.h); the real one has none.
+std::string plugin_options(const CudaDevices& options) {
+  if (!options.emulated) return "";
+  return fmt::format("devices={},memory={},seed={},max_delay={}",
+                     std::max(options.count, kEmulatedDevices), options.memory, options.seed,
+                     options.max_delay_us);
+}
+
+SourceOrReason open_source(void* plugin, const CudaDevices& options) {
+  SourceOrReason result;
+  const auto open = reinterpret_cast<OpenSource>(dlsym(plugin, "towerflow_open_cuda"));
+  if (open == nullptr || !open(kSourceInterface, plugin_options(options).c_str(), &result)) {
+    result.missing = "the plug-in for CUDA belongs to another version";
+  }
+  return result;
+}
+
+/// The last driver. Never destroyed: work may be under way when the process ends.
+struct Opened {
+  std::mutex mutex;
+  std::shared_ptr<Driver> driver;
+};
+Opened& opened() {
+  static auto* const last = new Opened;
+  return *last;
+}
+
+}  // namespace
+
+std::shared_ptr<Driver> Driver::open(const CudaDevices& options) {
+  Opened& last = opened();
+  const std::lock_guard lock(last.mutex);
+  if (last.driver != nullptr && last.driver->fits(options)) return last.driver;
+  if (last.driver != nullptr && last.driver.use_count() > 1) {
+    throw ValueError(
+        "another session uses CUDA with other options or after a fault; a process has one driver",
+        {.hint = "close that session first, or give both the same options"});
+  }
+  last.driver = nullptr;
+  last.driver = make(options);
+  return last.driver;
+}
+
+std::shared_ptr<Driver> Driver::make(const CudaDevices& options) {
+  const PluginOrReason found = open_plugin(options.emulated ? kHostPlugin : kRealPlugin);
+  SourceOrReason source;
+  source.missing = found.missing;
+  if (found.plugin != nullptr) source = open_source(found.plugin, options);
+  if (source.source == nullptr) {
+    throw errors::UnavailableError(
+        fmt::format("there are no GPUs to use: {}", source.missing),
+        {.hint = "--devices cuda-host:N emulates them on this machine, --devices cpu:N does "
+                 "without"});
+  }
+  std::shared_ptr<Driver> driver(new Driver(options, found.plugin, std::move(source.source)));
+  observe_pinned(driver.get());
+  return driver;
+}
+
+std::string Driver::missing() {
+  const PluginOrReason found = open_plugin(kRealPlugin);
+  return found.plugin == nullptr ? found.missing : open_source(found.plugin, {}).missing;
+}
+
+Driver::Driver(const CudaDevices& options, void* plugin, std::unique_ptr<Source> source)
+    : options_(options), plugin_(plugin), source_(std::move(source)), table_(&source_->table()) {
+  int count = 0;
+  TOWERFLOW_CUDA(*table_, cudaGetDeviceCount(&count));
+  devices_.resize(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    TOWERFLOW_CUDA(*table_, cudaGetDeviceProperties(&devices_[static_cast<std::size_t>(i)], i));
+  }
+  load_kernels();
+}
+
+Driver::~Driver() { observe_pinned(nullptr); }
+
+/// Returns whether a session with these options can use this driver.
+bool Driver::fits(const CudaDevices& options) const {
+  CudaDevices own = options_;
+  own.count = options.count;
+  const bool same = options.emulated ? own == options : !options_.emulated;
+  const bool enough = !options.emulated || options.count <= static_cast<int>(devices_.size());
+  return same && enough && fault().empty();
+}
+
+void Driver::load_kernels() {
+  const auto fatbins =
+      reinterpret_cast<decltype(&towerflow_cuda_fatbins)>(dlsym(plugin_, "towerflow_cuda_fatbins"));
+  if (fatbins == nullptr) throw errors::UnavailableError("the plug-in for CUDA has no kernels");
+  std::size_t count = 0;
+  const Fatbin* images = fatbins(&count);
+  for (std::size_t i = 0; i < count; ++i) {
+    cudaLibrary_t image = nullptr;
+    TOWERFLOW_CUDA(*table_, cudaLibraryLoadData(&image, images[i].begin, nullptr, nullptr, 0,
+                                                nullptr, nullptr, 0));
+    images_.push_back(image);
+  }
+}
+
+void Driver::need(Group group) {
+  const std::string missing = source_->open(group);
+  if (!missing.empty()) throw errors::UnavailableError(missing);
+}
+
+void Driver::select(int device) const { TOWERFLOW_CUDA(*table_, cudaSetDevice(device)); }
+
+cudaKernel_t Driver::kernel(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = kernels_.find(name); known != kernels_.end()) return known->second;
+  for (const cudaLibrary_t image : images_) {
+    cudaKernel_t found = nullptr;
+    const cudaError_t status = table_->cudaLibraryGetKernel(&found, image, name.c_str());
+    if (status == cudaSuccess) return kernels_.emplace(name, found).first->second;
+    if (status != cudaErrorSymbolNotFound) {
+      raise_failure(describe(*table_, status, "table.cudaLibraryGetKernel(..)"));
+    }
+    table_->cudaGetLastError();  // it is not in this file
+  }
+  throw errors::InternalError(fmt::format("there is no CUDA kernel {}", name));
+}
+
+std::string Driver::fault() const {
+  using FaultText = const char* (*)();
+  const auto text = reinterpret_cast<FaultText>(dlsym(plugin_, "towerflow_cuda_host_fault"));
+  return text == nullptr ? "" : text();
+}
+
+void Driver::add_pages(void* pages, std::size_t bytes) noexcept {
+  // Copies of memory that could not be registered are slower, no more.
+  if (table_->cudaHostRegister(pages, bytes, cudaHostRegisterPortable) != cudaSuccess) {
+    table_->cudaGetLastError();
+  }
+}
+
+void Driver::remove_pages(void* pages) noexcept {
+  if (table_->cudaHostUnregister(pages) != cudaSuccess) table_->cudaGetLastError();
+}
+
+}  // namespace towerflow::cuda

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/device/cuda_devices.h"
+#include "core/device/pinned_memory.h"
+#include "cuda/table/source.h"
+
+namespace towerflow::cuda {
+
+/// CUDA in this process: the table of a plug-in, and the kernels in it. Opened when the first
+/// session asks for it and kept until the process ends, since to open it again would take long.
+/// Thread-safe.
+class Driver final : public PinnedObserver {
+ public:
+  /// Returns the driver for these options. Another emulation than the last one, or one after a
+  /// fault, can be had once nobody uses that any more.
+  ///
+  /// errors   UnavailableError: what is missing; ValueError: sessions use another emulation
+  static std::shared_ptr<Driver> open(const CudaDevices& options);
+  /// Returns what is missing for real devices as one sentence; empty if nothing is.
+  static std::string missing();
+
+  ~Driver() override;
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  const Table& table() const { return *table_; }
+  bool emulated() const { return options_.emulated; }
+  /// Returns the properties of the devices that there are.
+  const std::vector<cudaDeviceProp>& devices() const { return devices_; }
+  std::vector<OpenedLibrary> libraries() const { return source_->opened(); }
+
+  /// Opens cuBLASLt, cuDNN, NCCL or NVRTC. Throws UnavailableError if it is missing.
+  void need(Group group);
+  /// Makes a device that of the calling thread.
+  void select(int device) const;
+  /// Returns the kernel of a name. Throws InternalError if there is none.
+  cudaKernel_t kernel(const std::string& name);
+  /// Returns what the emulation found wrong in the program, empty if nothing or on real devices.
+  std::string fault() const;
+
+  void add_pages(void* pages, std::size_t bytes) noexcept override;
+  void remove_pages(void* pages) noexcept override;
+
+ private:
+  Driver(const CudaDevices& options, void* plugin, std::unique_ptr<Source> source);
+  static std::shared_ptr<Driver> make(const CudaDevices& options);
+  bool fits(const CudaDevices& options) const;
+  void load_kernels();
+
+  CudaDevices options_;
+  void* plugin_ = nullptr;
+  std::unique_ptr<Source> source_;
+  const Table* table_ = nullptr;
+  std::vector<cudaDeviceProp> devices_;
+  std::vector<cudaLibrary_t> images_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, cudaKernel_t> kernels_;
+};
+
+}  // namespace towerflow::cuda

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/device/kernel.h"
+#include "cuda/backend/device.h"
+
+namespace towerflow::cuda {
+
+/// How an op runs on GPUs. The inputs that its definition calls static stay on the host, where
+/// `request.values` has them.
+struct CudaEntry {
+  std::string op;
+  std::string label;  ///< shown in plan reports: "cuda", "cuBLASLt", "cuDNN"
+  /// Returns whether it supports these operands, whose shapes may be unknown; empty: always.
+  std::function<bool(const KernelRequest&)> accepts;
+  std::function<std::unique_ptr<PreparedKernel>(Device&, const KernelRequest&)> prepare;
+};
+
+/// The entries, in order of preference for each op.
+using CudaEntries = std::vector<CudaEntry>;
+
+/// Returns the entries of all families of cuda/ops.
+const CudaEntries& cuda_kernels();
+
+}  // namespace towerflow::cuda

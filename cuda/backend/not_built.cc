@@ -1,0 +1,22 @@
+// Instead of the backend, where the build found no CUDA.
+#include <fmt/format.h>
+
+#include "core/device/backend_registry.h"
+#include "core/graph/error.h"
+
+namespace towerflow {
+namespace {
+
+constexpr const char* kReason = "Towerflow was built without CUDA: " TOWERFLOW_CUDA_MISSING;
+
+}  // namespace
+
+std::shared_ptr<Backend> make_cuda_backend(const ConfigProto& config) {
+  check(config.cuda);
+  if (config.cuda.count == 0) return nullptr;
+  throw errors::UnavailableError(fmt::format("there are no GPUs to use: {}", kReason));
+}
+
+std::string what_cuda_misses() { return kReason; }
+
+}  // namespace towerflow
