@@ -263,11 +263,16 @@ std::vector<std::int64_t> queued_examples(Session& session, const Model& model, 
 
 }  // namespace
 
+bool has_accelerators(const DeviceOptions& options) {
+  return options.simulated.count > 0 || options.cuda.count > 0;
+}
+
 ConfigProto session_config(int num_towers, const DeviceOptions& options) {
   ConfigProto config;
-  const int wanted = options.simulated.count > 0 ? 1 : num_towers;
+  const int wanted = has_accelerators(options) ? 1 : num_towers;
   config.device_count["CPU"] = options.cpus > 0 ? options.cpus : wanted;
   config.simulated = options.simulated;
+  config.cuda = options.cuda;
   config.gpu_options.visible_device_list = options.visible;
   config.intra_op_parallelism_threads = options.threads;
   config.allow_soft_placement = true;

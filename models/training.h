@@ -16,6 +16,7 @@ namespace towerflow::models {
 struct DeviceOptions {
   int cpus = 0;                  ///< logical CPUs; 0: one per tower, or one beside accelerators
   SimulatedDevices simulated{};  ///< simulated accelerators; none by default
+  CudaDevices cuda{};            ///< GPUs, or their emulation; none by default
   std::string visible{};         ///< indices of the accelerators to use, "0,2"; all if empty
   int threads = 0;               ///< total compute threads, 0 for one per core
   /// Where the variables of the model are stored; absent: in host memory.
@@ -23,6 +24,9 @@ struct DeviceOptions {
   AllReduceOptions all_reduce{};  ///< for mirrored variables
   bool log_device_placement = false;
 };
+
+/// Returns whether a session has devices besides the CPUs.
+bool has_accelerators(const DeviceOptions& options);
 
 /// Returns the session configuration for `num_towers` towers. It enables soft placement, so that
 /// /gpu:i is placed on a CPU if there is no accelerator.

@@ -154,7 +154,7 @@ void add_bench_model(CLI::App& parent, const models::Model& model) {
            {.type = "DIR"});
   add_threads(app, arguments->threads);
   add_devices(app, "--devices", arguments->options.devices.cpus,
-              arguments->options.devices.simulated);
+              arguments->options.devices.simulated, arguments->options.devices.cuda);
   add_variable_update(app, arguments->options.devices);
   add_integer(app, "--windows", arguments->windows, "timed windows of --steps steps");
   add_integer(app, "--steps", arguments->steps, "steps a window");

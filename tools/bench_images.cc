@@ -273,7 +273,8 @@ void add_bench_images(CLI::App& bench) {
   add_integer(bench, "--num-batches", arguments->num_batches, "timed steps");
   add_integer(bench, "--num-warmup-batches", arguments->warm_up, "steps before them", {.least = 0});
   add_integer(bench, "--display-every", arguments->display_every, "steps between two lines");
-  add_devices(bench, "--devices", arguments->devices.cpus, arguments->devices.simulated);
+  add_devices(bench, "--devices", arguments->devices.cpus, arguments->devices.simulated,
+              arguments->devices.cuda);
   add_threads(bench, arguments->threads);
   add_flag(bench, "--efficiency", arguments->efficiency,
            "time independent towers in turns, and print the share of their rate");

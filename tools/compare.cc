@@ -48,7 +48,8 @@ models::GlobalStepOptions side(const CompareArguments& arguments, const std::str
   std::optional<std::int64_t> threads;
   parse_options(name, text, [&](CLI::App& app) {
     add_integer(app, "--num-towers", num_towers, "", {.least = 1, .most = 1024});
-    add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
+    add_devices(app, "--devices", options.devices.cpus, options.devices.simulated,
+                options.devices.cuda);
     add_threads(app, threads);
     add_skipped_passes(app, "--skip", options.passes);
     add_model_options(app, *arguments.model, options.values, /*all=*/true);

@@ -118,7 +118,8 @@ void add_compare_bn(CLI::App& parent) {
   add_integer(app, "--seed", options.seed, "of the variables and of the order of the digits",
               {.least = 0});
   add_text(app, "--data-dir", options.data_dir, data_dir_help(*bn::kModel.data), {.type = "DIR"});
-  add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
+  add_devices(app, "--devices", options.devices.cpus, options.devices.simulated,
+              options.devices.cuda);
   add_json(app, arguments->json);
   set_action(app, [arguments] { compare_ways(*arguments); });
 }

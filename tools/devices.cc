@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device/backend_registry.h"
 #include "report/step_report.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
@@ -27,11 +28,13 @@ constexpr const char* kDevicesHelp =
     "accelerator, or with soft placement on a logical CPU), and what the machine has: cores,\n"
     "memory, the limit of locked memory, instruction set.\n"
     "\n"
-    "Example: towerflow devices --devices sim:2,bandwidth=8GB/s,memory=2GiB";
+    "Example: towerflow devices --devices sim:2,bandwidth=8GB/s,memory=2GiB\n"
+    "Example: towerflow devices --devices cuda-host:2";
 
 struct DevicesArguments {
   int cpus = 1;
   SimulatedDevices simulated;
+  CudaDevices cuda;
   std::optional<std::int64_t> threads;
   bool json = false;
 };
@@ -53,7 +56,8 @@ std::vector<Placement> placements(Graph& graph, Session& session,
 /// Returns the host and one accelerator more than exist, to show how that one is placed.
 std::vector<std::string> devices_to_request(const DevicesArguments& arguments) {
   constexpr int kMost = 8;
-  const int there = arguments.simulated.count > 0 ? arguments.simulated.count : arguments.cpus;
+  const int accelerators = std::max(arguments.simulated.count, arguments.cuda.count);
+  const int there = accelerators > 0 ? accelerators : arguments.cpus;
   std::vector<std::string> asked{"/cpu:0"};
   for (int i = 0; i <= std::min(there, kMost); ++i) asked.push_back("/gpu:" + std::to_string(i));
   return asked;
@@ -65,7 +69,7 @@ std::string lock_text(const Machine& machine) {
                      size_text(*machine.lock_limit));
 }
 
-void print_machine(const Machine& machine, std::int64_t threads) {
+void print_machine(const Machine& machine, std::int64_t threads, const std::string& cuda) {
   TextTable table("ll");
   table.add({"", ""});  // no heading: ends the line "This machine"
   table.add({"cores", std::to_string(machine.cores)});
@@ -77,6 +81,7 @@ void print_machine(const Machine& machine, std::int64_t threads) {
   table.add({"locked memory", lock_text(machine)});
   table.add({"instruction set", machine.instruction_set});
   table.add({"oneDNN", machine.onednn});
+  table.add({"CUDA", cuda});
   fmt::print("\nThis machine{}", table.text());
 }
 
@@ -94,17 +99,35 @@ ordered_json machine_json(const Machine& machine, std::int64_t threads) {
   return json;
 }
 
+/// Returns "SIM" for ".../device:SIM:0".
+std::string type_of(const std::string& device) {
+  const std::string name = report::short_device_name(device);
+  const std::size_t begin = name.find(':') + 1;
+  return name.substr(begin, name.find(':', begin) - begin);
+}
+
+/// Returns the bytes of a device of a type; null for those of a card, which its description tells.
+ordered_json memory_of(const std::string& type, const DevicesArguments& arguments,
+                       const Machine& machine) {
+  if (type == "SIM") return arguments.simulated.memory;
+  if (type != "GPU") return machine.memory;
+  return arguments.cuda.emulated ? ordered_json(arguments.cuda.memory) : ordered_json();
+}
+
 void list_devices(const DevicesArguments& arguments) {
   Graph graph;
   Session session(graph,
                   {.device_count = {{"CPU", arguments.cpus}},
                    .intra_op_parallelism_threads = static_cast<int>(arguments.threads.value_or(0)),
                    .allow_soft_placement = true,
-                   .simulated = arguments.simulated});
+                   .simulated = arguments.simulated,
+                   .cuda = arguments.cuda});
   const auto asked = placements(graph, session, devices_to_request(arguments));
   const auto devices = session.device_holdings(std::vector<Fetch>{});
   const Machine machine = this_machine();
   const std::int64_t threads = arguments.threads.value_or(machine.cores);
+  const std::string missing = what_cuda_misses();
+  const std::string cuda = missing.empty() ? "ready" : "not here: " + missing;
 
   TextTable names("ll"), placed("lll");
   names.add({"device", "what it is"});
@@ -114,24 +137,24 @@ void list_devices(const DevicesArguments& arguments) {
     placed.add({one.asked, report::short_device_name(one.given), one.why});
   fmt::print("Devices of a session\n{}\nWhere a request goes, with soft placement\n{}",
              names.text(), placed.text());
-  print_machine(machine, threads);
+  print_machine(machine, threads, cuda);
   if (!arguments.json) return;
 
   ordered_json line;
   line["devices"] = ordered_json::array();
   for (const DeviceHolding& device : devices) {
-    const bool simulated = report::short_device_name(device.name).starts_with("/device:SIM:");
-    line["devices"].push_back(
-        {{"name", device.name},
-         {"type", simulated ? "SIM" : "CPU"},
-         {"memory_bytes", simulated ? arguments.simulated.memory : machine.memory},
-         {"description", device.description}});
+    const std::string type = type_of(device.name);
+    line["devices"].push_back({{"name", device.name},
+                               {"type", type},
+                               {"memory_bytes", memory_of(type, arguments, machine)},
+                               {"description", device.description}});
   }
   line["placements"] = ordered_json::array();
   for (const Placement& one : asked) {
     line["placements"].push_back({{"asked", one.asked}, {"given", one.given}, {"why", one.why}});
   }
   line["machine"] = machine_json(machine, threads);
+  line["machine"]["cuda_missing"] = missing;
   fmt::print("{}\n", json_line(line));
 }
 
@@ -141,7 +164,7 @@ void add_devices(CLI::App& app) {
   CLI::App& devices =
       add_subcommand(app, "devices", "list the devices that a session would have", kDevicesHelp);
   const auto arguments = std::make_shared<DevicesArguments>();
-  add_devices(devices, "--devices", arguments->cpus, arguments->simulated);
+  add_devices(devices, "--devices", arguments->cpus, arguments->simulated, arguments->cuda);
   add_threads(devices, arguments->threads);
   add_json(devices, arguments->json);
   set_action(devices, [arguments] { list_devices(*arguments); });

@@ -43,7 +43,7 @@ void explain_model(ExplainArguments arguments) {
   options.num_towers = static_cast<int>(arguments.num_towers);
   options.batch_size =
       models::tower_batch_size(*arguments.model, options.batch_size, options.num_towers);
-  if (options.devices.cpus == 0 && options.devices.simulated.count == 0) {
+  if (options.devices.cpus == 0 && !models::has_accelerators(options.devices)) {
     options.devices.simulated.count = options.num_towers;
   }
   check_variable_update(options.devices);
@@ -73,7 +73,7 @@ void add_explain_model(CLI::App& parent, const models::Model& model) {
               {.least = 1, .most = 64});
   add_batch_size(app, model, arguments->options.batch_size);
   add_devices(app, "--devices", arguments->options.devices.cpus,
-              arguments->options.devices.simulated);
+              arguments->options.devices.simulated, arguments->options.devices.cuda);
   add_variable_update(app, arguments->options.devices);
   add_model_options(app, model, arguments->options.values, /*all=*/false);
   add_text(app, "--trace", arguments->trace, "write the step for chrome://tracing to FILE",

@@ -56,7 +56,7 @@ void add_all_reduce(CLI::App& app, models::DeviceOptions& options) {
 
 void check_variable_update(const models::DeviceOptions& options) {
   const bool replicated = options.home == VariableHome::mirrored;
-  if (replicated && options.simulated.count == 0) {
+  if (replicated && !models::has_accelerators(options)) {
     throw UsageError(
         "--variable-update replicated needs accelerators, such as --devices sim:2; on CPUs the "
         "towers share host memory");

@@ -184,38 +184,47 @@ void add_integer(CLI::App& app, const std::string& name, std::optional<std::int6
   app.add_option(name, value, about)->check(whole_number(range))->type_name("N");
 }
 
-void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDevices& simulated) {
+void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDevices& simulated,
+                 CudaDevices& cuda) {
   const auto count = [](const std::string& text) {
     return text.starts_with("cpu:") ? parsed<std::int64_t>(text.substr(4)) : std::nullopt;
   };
   const auto check = [count](std::string& text) -> std::string {
-    if (text.starts_with("sim:")) {
-      try {
+    try {
+      if (text.starts_with("sim:")) {
         parse_simulated_devices(std::string_view(text).substr(4));
         return "";
-      } catch (const ValueError& error) {
-        return error.message();
       }
+      if (text.starts_with("cuda")) {
+        parse_cuda_devices(text);
+        return "";
+      }
+    } catch (const ValueError& error) {
+      return error.message();
     }
     const auto value = count(text);
     if (value && *value >= 1 && *value <= kMaxDevices) return "";
     return fmt::format(
         "must be cpu:N with N from 1 to {}, or sim:N[,bandwidth=16GB/s][,latency=10us][,slow=I:X]"
-        "[,memory=2GiB][,jitter=1ms][,fault=I:LANE:N], got '{}'",
+        "[,memory=2GiB][,jitter=1ms][,fault=I:LANE:N], cuda:N, or "
+        "cuda-host:N[,memory=2G][,seed=3][,delay=100], got '{}'",
         kMaxDevices, text);
   };
-  const auto take = [count, &cpus, &simulated](const std::string& text) {
+  const auto take = [count, &cpus, &simulated, &cuda](const std::string& text) {
     if (text.starts_with("sim:"))
       simulated = parse_simulated_devices(std::string_view(text).substr(4));
+    else if (text.starts_with("cuda"))
+      cuda = parse_cuda_devices(text);
     else
       cpus = static_cast<int>(*count(text));
   };
   app.add_option_function<std::string>(
          name, take,
          "cpu:N for N logical CPUs, one a tower when not given; sim:N for N simulated "
-         "accelerators, with ,bandwidth= ,latency= ,slow=I:X ,memory= ,jitter= ,fault= after it")
+         "accelerators, with ,bandwidth= ,latency= ,slow=I:X ,memory= ,jitter= ,fault= after it; "
+         "cuda:N for N GPUs; cuda-host:N for N GPUs emulated on this machine")
       ->check(CLI::Validator(check, ""))
-      ->type_name("cpu:N|sim:N");
+      ->type_name("cpu:N|sim:N|cuda:N|cuda-host:N");
 }
 
 void add_gpus(CLI::App& app, const std::string& name, std::string& visible) {

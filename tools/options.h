@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device/cuda_devices.h"
 #include "core/device/sim/sim_options.h"
 #include "core/graph/pass_options.h"
 
@@ -78,8 +79,10 @@ void add_integer(CLI::App& app, const std::string& name, std::function<void(std:
                  const std::string& about, IntegerRange range = {});
 
 /// Adds the option for devices: `--devices cpu:2` sets `cpus` to 2, `--devices
-/// sim:2,bandwidth=8GB/s` requests simulated accelerators; both stay unchanged if it is not given.
-void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDevices& simulated);
+/// sim:2,bandwidth=8GB/s` requests simulated accelerators, `--devices cuda:2` GPUs, `--devices
+/// cuda-host:2` emulated ones; all stay unchanged if it is not given.
+void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDevices& simulated,
+                 CudaDevices& cuda);
 
 /// Adds a list of accelerators, `--gpus 0,2`: those that become /gpu:0, /gpu:1.
 void add_gpus(CLI::App& app, const std::string& name, std::string& visible);

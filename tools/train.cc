@@ -292,7 +292,8 @@ void add_train_model(CLI::App& train, const models::Model& model) {
                   ? "input threads; with several, random distortions depend on timing"
                   : "input threads a tower; the order of examples does not depend on it",
               {.least = 1, .most = 64});
-  add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
+  add_devices(app, "--devices", options.devices.cpus, options.devices.simulated,
+              options.devices.cuda);
   add_gpus(app, "--gpus", options.devices.visible);
   add_variable_update(app, options.devices);
   add_threads(app, arguments->threads);

@@ -89,6 +89,10 @@ void CudaQueue::wait_on_host(Event& event, std::uint64_t use, Cancellation& canc
   }
 }
 
+void CudaQueue::fill_with_zeros(void* memory, std::size_t bytes) {
+  TOWERFLOW_CUDA(device_->table(), cudaMemsetAsync(memory, 0, bytes, stream_.stream));
+}
+
 cudnnHandle_t CudaQueue::dnn() {
   if (stream_.dnn == nullptr) device_->add_dnn(stream_);
   return stream_.dnn;

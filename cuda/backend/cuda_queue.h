@@ -48,6 +48,8 @@ class CudaQueue final : public Queue {
       fail(std::current_exception(), instruction_);
     }
   }
+  /// For kernels, in the function given to `enqueue`: sets the bytes of device memory to 0.
+  void fill_with_zeros(void* memory, std::size_t bytes);
   Device& device() const { return *device_; }
   cudaStream_t stream() const { return stream_.stream; }
   /// Returns the handle of cuDNN that works in the stream.

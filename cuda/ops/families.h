@@ -4,5 +4,6 @@
 /// cuda/ops/NAME.cc.
 #define TOWERFLOW_CUDA_FAMILIES(FAMILY) \
   FAMILY(binary)                        \
+  FAMILY(matmul)                        \
   FAMILY(unary)                         \
   FAMILY(view)

@@ -2,18 +2,11 @@
 #include "core/device/cpu/launch.h"
 #include "ops/family.h"
 #include "ops/fusion.h"
-#include "ops/math/matmul_attrs.h"
+#include "ops/nn/fused_matmul_attrs.h"
 #include "ops/onednn/matmul.h"
 
 namespace towerflow::nn {
 namespace {
-
-struct FusedMatMulAttrs {
-  MatMulAttrs product;
-  bool relu = false;
-  static constexpr auto fields = std::tuple{attr::included(&FusedMatMulAttrs::product),
-                                            attr::field("relu", &FusedMatMulAttrs::relu)};
-};
 
 void fused_matmul_shape(InferenceContext& context) {
   const auto& attrs = context.attrs<FusedMatMulAttrs>().product;

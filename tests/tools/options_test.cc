@@ -82,7 +82,8 @@ TEST_CASE("accelerators are a list of numbers") {
 TEST_CASE("devices are a count of logical CPUs, or simulated accelerators") {
   int cpus = 0;
   SimulatedDevices simulated;
-  const auto add = [&](CLI::App& app) { add_devices(app, "--x", cpus, simulated); };
+  CudaDevices cuda;
+  const auto add = [&](CLI::App& app) { add_devices(app, "--x", cpus, simulated, cuda); };
   CHECK(option_error(add, "cpu:3") == "");
   CHECK(cpus == 3);
   for (const char* bad :
@@ -96,6 +97,18 @@ TEST_CASE("devices are a count of logical CPUs, or simulated accelerators") {
   CHECK(option_error(add, "sim:2,bandwidth=8GB/s,slow=1:2") == "");
   CHECK(simulated.count == 2);
   CHECK(simulated.slow.at(1) == 2);
+  CHECK(option_error(add, "cuda-host:2,memory=512M,seed=3,delay=50") == "");
+  CHECK(cuda == CudaDevices{.count = 2,
+                            .emulated = true,
+                            .memory = std::size_t{512} << 20,
+                            .seed = 3,
+                            .max_delay_us = 50});
+  CHECK(option_error(add, "cuda:4") == "");
+  CHECK(cuda == CudaDevices{.count = 4});
+  CHECK(option_error(add, "cuda:0") == "--x: cuda:0: wanted a number of devices");
+  CHECK(option_error(add, "cuda:2,seed=1").ends_with("only cuda-host:N has options"));
+  CHECK(option_error(add, "cuda-host:1,speed=1").ends_with("it has memory, seed, delay"));
+  CHECK(option_error(add, "cuda-host:65").ends_with("a count from 0 to 64 of GPUs, got 65"));
   CHECK(option_error(add, "sim:0") == "--x: sim:0: wanted a number of devices");
   CHECK(option_error(add, "sim:2,speed=1").starts_with("--x: 'speed' of a simulated accelerator"));
 }
