@@ -98,7 +98,7 @@ cudnnHandle_t CudaQueue::dnn() {
   return stream_.dnn;
 }
 
-int* CudaQueue::error_record(const MakeError& make_error) {
+device::DataError* CudaQueue::error_record(const MakeError& make_error) {
   if (records_ == nullptr) records_ = std::make_shared<ErrorRecords>(device_->shared_driver());
   if (records_->taken() == ErrorRecords::kMost) {
     throw errors::InternalError("too many kernels that check their data before a wait");
@@ -138,7 +138,7 @@ void CudaQueue::find_wrong_data() {
   if (wrong == records_->taken()) return;
   const Checked& launch = checked_[wrong];
   if (!error_ || launch.instruction <= error_->instruction) {
-    error_ = QueueError{(*launch.make_error)(), launch.instruction};
+    error_ = QueueError{(*launch.make_error)(records_->at(wrong)), launch.instruction};
   }
   for (const Recorded& recorded : recorded_) {
     if (recorded.checked > wrong) recorded.event->mark_failed(recorded.use);

@@ -56,8 +56,8 @@ class CudaQueue final : public Queue {
   cudnnHandle_t dnn();
   /// Returns where the next kernel writes that its data are wrong; `make_error` gives what
   /// `synchronize` reports then, and lives as long as the kernel is prepared.
-  using MakeError = std::function<std::exception_ptr()>;
-  int* error_record(const MakeError& make_error);
+  using MakeError = std::function<std::exception_ptr(const device::DataError&)>;
+  device::DataError* error_record(const MakeError& make_error);
 
  private:
   struct Checked {  ///< a launch with a record

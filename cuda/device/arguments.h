@@ -9,6 +9,21 @@
 
 namespace towerflow::cuda::device {
 
+/// What a kernel writes about one of its data that is wrong: a label that is no class, an index
+/// that is no row. If several are, it is any of them.
+struct DataError {
+  std::int32_t found = 0;     ///< 1 if there is one
+  std::int64_t value = 0;     ///< the wrong number
+  std::int64_t position = 0;  ///< its place among the numbers
+  TOWERFLOW_POINTERS()
+
+  TOWERFLOW_BOTH void set(std::int64_t wrong, std::int64_t at) {
+    value = wrong;
+    position = at;
+    found = 1;
+  }
+};
+
 /// Most dimensions of a tensor, after those that can be joined were joined.
 inline constexpr int kMaxRank = 8;
 

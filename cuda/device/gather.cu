@@ -2,13 +2,14 @@
 // (a row whose bytes and addresses allow 16 is copied so, whatever its type): kernels
 // Gather_BYTES_INDEX. `width` counts the elements of a row. An index outside of [0, size) gives
 // zeros and sets *error.
+#include "cuda/device/arguments.h"
 #include "cuda/device/number.cuh"
 
 namespace towerflow::cuda::device {
 namespace {
 
 template <int kBytes, class Index>
-TOWERFLOW_DEVICE void gather(const void* params, const Index* indices, void* out, int* error,
+TOWERFLOW_DEVICE void gather(const void* params, const Index* indices, void* out, DataError* error,
                              int64 outer, int64 size, int64 count, int64 width) {
   using E = Word<kBytes>;
   const auto* from = static_cast<const E*>(params);
@@ -21,7 +22,7 @@ TOWERFLOW_DEVICE void gather(const void* params, const Index* indices, void* out
       to[i] = from[(o * size + index) * width + k];
     } else {
       to[i] = E{};
-      *error = 1;
+      error->set(index, row - o * count);
     }
   }
 }
@@ -30,11 +31,13 @@ TOWERFLOW_DEVICE void gather(const void* params, const Index* indices, void* out
 
 #define TOWERFLOW_GATHER(bytes)                                                                  \
   TOWERFLOW_KERNEL(Gather_##bytes##_int32, 256, const void* params, const std::int32_t* indices, \
-                   void* out, int* error, int64 outer, int64 size, int64 count, int64 width) {   \
+                   void* out, DataError* error, int64 outer, int64 size, int64 count,            \
+                   int64 width) {                                                                \
     gather<bytes>(params, indices, out, error, outer, size, count, width);                       \
   }                                                                                              \
   TOWERFLOW_KERNEL(Gather_##bytes##_int64, 256, const void* params, const int64* indices,        \
-                   void* out, int* error, int64 outer, int64 size, int64 count, int64 width) {   \
+                   void* out, DataError* error, int64 outer, int64 size, int64 count,            \
+                   int64 width) {                                                                \
     gather<bytes>(params, indices, out, error, outer, size, count, width);                       \
   }
 

@@ -1,6 +1,7 @@
 // Softmax, its logarithm, their gradients and the cross entropies, over the rows of [rows,
 // classes]. `group` threads work on a row: 32, or 256 for long rows. Blocks have 256 threads.
 // 16-bit numbers are computed as float.
+#include "cuda/device/arguments.h"
 #include "cuda/device/group.cuh"
 
 namespace towerflow::cuda::device {
@@ -79,7 +80,7 @@ TOWERFLOW_DEVICE void softmax_grad(const T* dy, const T* y, T* dx, int64 rows, i
 /// of [0, classes) gives NaN and sets *error.
 template <class T, class Label>
 TOWERFLOW_DEVICE void sparse_cross_entropy(const T* logits, const Label* labels, T* loss,
-                                           T* dlogits, int* error, int64 rows, int64 classes,
+                                           T* dlogits, DataError* error, int64 rows, int64 classes,
                                            int threads) {
   using C = Compute<T>;
   for_rows<C>(rows, classes, threads, [=](const Row<C>& row, int64 i, bool active) {
@@ -97,7 +98,7 @@ TOWERFLOW_DEVICE void sparse_cross_entropy(const T* logits, const Label* labels,
     });
     if (!active || row.group.thread != 0) return;
     loss[i] = narrow<T>(valid ? std::log(sum) - (widen(in[label]) - largest) : wrong);
-    if (!valid) *error = 1;
+    if (!valid) error->set(label, i);
   });
 }
 
@@ -127,7 +128,7 @@ TOWERFLOW_DEVICE void cross_entropy(const T* logits, const T* labels, T* loss, T
 #define TOWERFLOW_SPARSE(name, T, label_name, Label)                                              \
   TOWERFLOW_MEETING_KERNEL(SparseSoftmaxCrossEntropyWithLogits_##name##_##label_name, 256,        \
                            sizeof(WarpNumbers<Compute<T>>), const T* logits, const Label* labels, \
-                           T* loss, T* dlogits, int* error, int64 rows, int64 classes,            \
+                           T* loss, T* dlogits, DataError* error, int64 rows, int64 classes,      \
                            int group) {                                                           \
     sparse_cross_entropy(logits, labels, loss, dlogits, error, rows, classes, group);             \
   }

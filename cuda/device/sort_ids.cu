@@ -8,6 +8,7 @@
 //
 // SortKeys makes the first keys from ids: an id below 0 becomes `segments`, which sorts it to the
 // end, and so does one that is too large, which also sets *error.
+#include "cuda/device/arguments.h"
 #include "cuda/device/group.cuh"
 
 namespace towerflow::cuda::device {
@@ -21,13 +22,13 @@ using Starts = std::uint16_t[kDigits];
 using Totals = std::uint32_t[kSortThreads];
 
 template <class Id>
-TOWERFLOW_DEVICE void make_keys(const Id* ids, std::uint32_t* keys, std::uint32_t* rows, int* error,
-                                int64 n, int64 segments) {
+TOWERFLOW_DEVICE void make_keys(const Id* ids, std::uint32_t* keys, std::uint32_t* rows,
+                                DataError* error, int64 n, int64 segments) {
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
     const auto id = static_cast<int64>(ids[i]);
     keys[i] = static_cast<std::uint32_t>(id < 0 || id >= segments ? segments : id);
     rows[i] = static_cast<std::uint32_t>(i);
-    if (id >= segments) *error = 1;
+    if (id >= segments) error->set(id, i);
   }
 }
 
@@ -75,11 +76,11 @@ TOWERFLOW_DEVICE void count_before(const Keys& keys, Counts& counts, Starts& tot
 }  // namespace
 
 TOWERFLOW_KERNEL(SortKeys_int32, 256, const std::int32_t* ids, std::uint32_t* keys,
-                 std::uint32_t* rows, int* error, int64 n, int64 segments) {
+                 std::uint32_t* rows, DataError* error, int64 n, int64 segments) {
   make_keys(ids, keys, rows, error, n, segments);
 }
 TOWERFLOW_KERNEL(SortKeys_int64, 256, const int64* ids, std::uint32_t* keys, std::uint32_t* rows,
-                 int* error, int64 n, int64 segments) {
+                 DataError* error, int64 n, int64 segments) {
   make_keys(ids, keys, rows, error, n, segments);
 }
 

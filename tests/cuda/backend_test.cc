@@ -3,6 +3,7 @@
 #include "cuda/backend/cuda_backend.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cstring>
 #include <memory>
@@ -53,8 +54,9 @@ struct CudaFixture {
   /// Puts a kernel into the queue that finds its data wrong: it gathers a row that is none.
   void enqueue_wrong_data(Queue& queue) const {
     auto& own = static_cast<cuda::CudaQueue&>(queue);
-    static const cuda::CudaQueue::MakeError make_error = [] {
-      return std::make_exception_ptr(errors::InvalidArgumentError("index 7 is no row"));
+    static const cuda::CudaQueue::MakeError make_error = [](const auto& found) {
+      return std::make_exception_ptr(
+          errors::InvalidArgumentError(fmt::format("index {} is no row", found.value)));
     };
     own.enqueue([&] {
       const auto* indices = static_cast<const std::int32_t*>(memory.get());
@@ -199,7 +201,7 @@ TEST_SUITE("cuda backend") {
     const auto failed = queue.synchronize();
     REQUIRE(failed.has_value());
     CHECK(failed->instruction == 3);
-    CHECK(text_of(failed) == "InvalidArgumentError: index 7 is no row");
+    CHECK(text_of(failed) == "InvalidArgumentError: index 117901063 is no row");
     CHECK_FALSE(before->failed());
     CHECK(after->failed());
     after->reset();

@@ -12,6 +12,7 @@
 
 using namespace towerflow::cuda;
 using device::CopyList;
+using device::DataError;
 using device::Divisor;
 using device::PadShape;
 using device::PadValue;
@@ -155,11 +156,11 @@ TEST_SUITE("cuda copy") {
     const std::int32_t* x = memory.upload(values);
     const std::vector<i64> indices{4, 0, 4, 2};
     auto* y = memory.allocate<std::int32_t>(24);
-    int* error = memory.upload(std::vector<int>{0});
+    DataError* error = memory.upload(std::vector<DataError>{{}});
     memory.run("Gather_4_int64", launch_for(9), static_cast<const void*>(x),
                static_cast<const i64*>(memory.upload(indices)), static_cast<void*>(y), error,
                i64(2), i64(5), i64(4), i64(3));
-    CHECK(memory.download(error, 1)[0] == 0);
+    CHECK(memory.download(error, 1)[0].found == 0);
     check_values(memory.download(y, 24), [&](std::size_t i) {
       return values[i / 12 * 15 + static_cast<std::size_t>(indices[i / 3 % 4]) * 3 + i % 3];
     });
@@ -167,7 +168,10 @@ TEST_SUITE("cuda copy") {
     memory.run("Gather_4_int32", launch_for(9), static_cast<const void*>(x),
                static_cast<const std::int32_t*>(memory.upload(wrong)), static_cast<void*>(y), error,
                i64(1), i64(5), i64(4), i64(3));
-    CHECK(memory.download(error, 1)[0] == 1);
+    const DataError found = memory.download(error, 1)[0];
+    CHECK(found.found == 1);
+    CHECK(found.value == wrong[static_cast<std::size_t>(found.position)]);
+    CHECK((found.value == 5 || found.value == -1));
     CHECK(memory.download(y, 12) == Ints{103, 104, 105, 0, 0, 0, 0, 0, 0, 100, 101, 102});
   }
 

@@ -69,10 +69,10 @@ void check(std::size_t rows, std::size_t classes, int group, const std::string& 
   std::vector<std::int32_t> labels(rows);
   for (std::size_t i = 0; i < rows; ++i) labels[i] = static_cast<std::int32_t>(i * 7 % classes);
   T* loss = memory.allocate<T>(rows);
-  int* error = memory.upload(std::vector<int>{0});
+  device::DataError* error = memory.upload(std::vector<device::DataError>{{}});
   memory.run("SparseSoftmaxCrossEntropyWithLogits_" + dtype + "_int32", launch, x,
              static_cast<const std::int32_t*>(memory.upload(labels)), loss, dx, error, r, c, group);
-  CHECK(memory.download(error, 1)[0] == 0);
+  CHECK(memory.download(error, 1)[0].found == 0);
   check_values(memory.download(loss, rows), [&](std::size_t i) {
     return -expected.log_softmax(i * classes + static_cast<std::size_t>(labels[i]));
   });
@@ -125,10 +125,12 @@ TEST_SUITE("cuda softmax") {
     const float* x = memory.upload(numbers<float>(9));
     const i64* labels = memory.upload(std::vector<i64>{2, 3, -1});
     float *loss = memory.allocate<float>(3), *dx = memory.allocate<float>(9);
-    int* error = memory.upload(std::vector<int>{0});
+    device::DataError* error = memory.upload(std::vector<device::DataError>{{}});
     memory.run("SparseSoftmaxCrossEntropyWithLogits_float32_int64", {dim3(1), dim3(256), 0}, x,
                labels, loss, dx, error, i64(3), i64(3), 32);
-    CHECK(memory.download(error, 1)[0] == 1);
+    const device::DataError found = memory.download(error, 1)[0];
+    CHECK(found.found == 1);
+    CHECK((found.value == 3 ? found.position == 1 : found.value == -1 && found.position == 2));
     CHECK(memory.download(loss, 3)[0] > 0);
     CHECK(std::isnan(memory.download(loss, 3)[1]));
     CHECK(std::isnan(memory.download(dx, 9)[8]));
@@ -156,7 +158,7 @@ TEST_SUITE("cuda softmax") {
       CHECK(value(got[classes]) == doctest::Approx(1 / sum).epsilon(0.004));
     }
     const auto* labels = memory.upload(std::vector<std::int32_t>{7, 8});
-    int* error = memory.upload(std::vector<int>{0});
+    device::DataError* error = memory.upload(std::vector<device::DataError>{{}});
     memory.run("SparseSoftmaxCrossEntropyWithLogits_bfloat16_int32", launch, x, labels, loss, y,
                error, i64(2), i64(classes), 32);
     CHECK(value(memory.download(loss, 2)[0]) == doctest::Approx(std::log(sum) - 4).epsilon(0.004));

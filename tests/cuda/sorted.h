@@ -36,10 +36,10 @@ struct Sorted {
     const std::size_t n = ids.size();
     keys = memory.allocate<std::uint32_t>(n);
     rows = memory.allocate<std::uint32_t>(n);
-    int* wrong = memory.upload(std::vector<int>{0});
+    device::DataError* wrong = memory.upload(std::vector<device::DataError>{{}});
     memory.run(kernel, launch_for(n), static_cast<const Id*>(memory.upload(ids)), keys, rows, wrong,
                static_cast<std::int64_t>(n), segments);
-    error = memory.download(wrong, 1)[0];
+    error = memory.download(wrong, 1)[0].found;
     int bits = 0;
     while (segments >> bits != 0) ++bits;
     sort_by_keys(memory, keys, rows, n, bits);

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/graph/dtype.h"
+#include "cuda/backend/device.h"
+
+namespace towerflow::cuda {
+
+/// Makes descriptors of cuDNN's backend API and destroys them in the end. Every call that fails
+/// throws.
+class DnnDescriptors {
+ public:
+  using Descriptor = cudnnBackendDescriptor_t;
+  using Name = cudnnBackendAttributeName_t;
+
+  explicit DnnDescriptors(const Device& device) : device_(device) {}
+  ~DnnDescriptors();
+  DnnDescriptors(const DnnDescriptors&) = delete;
+  DnnDescriptors& operator=(const DnnDescriptors&) = delete;
+
+  Descriptor make(cudnnBackendDescriptorType_t type);
+  void set(Descriptor descriptor, Name name, cudnnBackendAttributeType_t type, std::int64_t count,
+           const void* values);
+  template <class T>
+  void set(Descriptor descriptor, Name name, cudnnBackendAttributeType_t type, const T& value) {
+    set(descriptor, name, type, 1, &value);
+  }
+  void set(Descriptor descriptor, Name name, std::span<const std::int64_t> values) {
+    set(descriptor, name, CUDNN_TYPE_INT64, static_cast<std::int64_t>(values.size()),
+        values.data());
+  }
+  void set(Descriptor descriptor, Name name, Descriptor child) {
+    set(descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &child);
+  }
+  void finalize(Descriptor descriptor);
+
+  /// Descriptors that are ready for use:
+  using Dims = std::array<std::int64_t, 4>;
+  Descriptor tensor(std::int64_t uid, DType dtype, const Dims& sizes, const Dims& strides,
+                    bool is_virtual = false);
+  /// y = mode(x, b), or mode(x) if b is null.
+  Descriptor pointwise(cudnnPointwiseMode_t mode, Descriptor x, Descriptor b, Descriptor y);
+  Descriptor graph(std::span<const Descriptor> operations, cudnnHandle_t handle);
+
+  /// Returns the configurations that the heuristics propose, the best first.
+  std::vector<Descriptor> proposals(Descriptor graph);
+  std::vector<cudnnBackendNumericalNote_t> notes(Descriptor proposal);
+  /// Returns null if the library cannot make a plan of the proposal.
+  Descriptor try_plan(Descriptor proposal, cudnnHandle_t handle);
+  std::int64_t workspace_bytes(Descriptor plan);
+
+ private:
+  const Device& device_;
+  std::vector<Descriptor> made_;
+};
+
+/// Returns cuDNN's name of a dtype.
+cudnnDataType_t dnn_type(DType dtype);
+/// Returns the type in which numbers of a dtype are computed.
+cudnnDataType_t dnn_compute_type(DType dtype);
+
+}  // namespace towerflow::cuda
