@@ -241,6 +241,7 @@ ConfigProto device_config(const std::string& device) {
     config.simulated.count = 1;
     config.simulated.latency = 0;
   }
+  if (device.find("GPU") != std::string::npos) config.cuda = {.count = 1, .emulated = true};
   return config;
 }
 

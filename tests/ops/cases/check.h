@@ -31,7 +31,8 @@ CaseReport check_case(const OpCase& one, const std::string& device);
 std::string check_gradients(const OpCase& one,
                             const std::map<std::string, std::string>& overrides = {});
 
-/// Returns session options that provide `device`: for SIM, a simulated accelerator.
+/// Returns session options that provide `device`: for SIM, a simulated accelerator, for GPU, one
+/// that is emulated on the host.
 ConfigProto device_config(const std::string& device);
 
 }  // namespace towerflow::testing

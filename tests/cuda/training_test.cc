@@ -1,0 +1,123 @@
+// Training on emulated GPUs gives the values of the CPU, whatever the delays of streams and the
+// order of blocks.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/models/steps.h"
+#include "tests/support/error_text.h"
+#include "towerflow/tf.h"
+
+using namespace towerflow;
+using testing::kSteps;
+using testing::largest_difference;
+using testing::Step;
+using testing::trained;
+
+namespace {
+
+ConfigProto on_gpus(int count, std::uint64_t seed = 0) {
+  ConfigProto config{.allow_soft_placement = true};
+  config.cuda = {.count = count, .emulated = true, .seed = seed};
+  return config;
+}
+
+/// A step of gradient descent on a softmax of 4 rows, on /gpu:0.
+struct Classifier {
+  Classifier() {
+    const auto gpu = tf::device("/gpu:0");
+    weights = tf::Variable(tf::ones({3, 5}), {.name = "weights"});
+    labels = tf::placeholder(tf::int32, {.shape = {4}});
+    const Tensor logits = tf::matmul(tf::constant(testing::ramp({4, 3})), weights);
+    const Tensor loss = tf::reduce_mean(
+        tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = labels, .logits = logits}));
+    train = tf::train::GradientDescentOptimizer(0.5F).minimize(loss);
+  }
+  tf::Variable weights;
+  Tensor labels;
+  Operation train;
+};
+
+}  // namespace
+
+TEST_SUITE("training on emulated GPUs") {
+  TEST_CASE("models on two towers give the CPU's values") {
+    for (const auto& model : kSteps) {
+      const std::string& name = model.first;
+      const auto make = model.second;
+      CAPTURE(name);
+      const auto expected = trained(make, {.allow_soft_placement = true});
+      std::string report;
+      const auto found = trained(make, on_gpus(2), [&](Session& session, const Step& step) {
+        report = session.plan_report(step.fetches, step.feeds);
+      });
+      CHECK(largest_difference(found, expected) < 1e-5);
+      CHECK(report.find("device:GPU:1, compute") != std::string::npos);
+      CHECK(report.find("[host emulation, cuBLASLt]") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("mnist runs on GPUs alone but for its updates and its input") {
+    std::string report;
+    trained(kSteps.at("mnist"), on_gpus(2), [&](Session& session, const Step& step) {
+      report = session.plan_report(step.fetches, step.feeds);
+    });
+    for (const char* kernel :
+         {"_FusedConv2D [host emulation, cuDNN]", "_FusedMatMul [host emulation, cuBLASLt]",
+          "MaxPoolGrad [host emulation, cuda]", "Conv2DBackpropFilter [host emulation, cuDNN]",
+          "Conv2DBackpropInput [host emulation, cuDNN]", "BiasAddGrad [host emulation, cuda]",
+          "SparseSoftmaxCrossEntropyWithLogits [host emulation, cuda]"}) {
+      CAPTURE(kernel);
+      CHECK(report.find(kernel) != std::string::npos);
+    }
+    for (const char* kernel : {"Conv2D [oneDNN", "MatMul [oneDNN", "MaxPool [simd", "Relu [simd"}) {
+      CAPTURE(kernel);
+      CHECK(report.find(kernel) == std::string::npos);
+    }
+  }
+
+  TEST_CASE("delays and the order of blocks change no bit") {
+    const auto expected = trained(kSteps.at("mnist"), on_gpus(2));
+    for (const std::uint64_t seed : {0, 1, 2, 3}) {
+      CAPTURE(seed);
+      CHECK(trained(kSteps.at("mnist"), on_gpus(2, seed)) == expected);
+    }
+  }
+
+  TEST_CASE("a label that is no class is an error with the CPU's text, and changes nothing") {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const Classifier model;
+    Session session(graph, on_gpus(1));
+    session.run(tf::global_variables_initializer());
+    const Array before = session.run(model.weights);
+    const auto run = [&](std::vector<std::int32_t> labels) {
+      session.run(model.train, {{model.labels, Array::of(Shape{4}, labels)}});
+    };
+    const std::string text = testing::error_text([&] { run({0, 1, 9, 2}); });
+    CAPTURE(text);
+    CHECK(text.find("Received a label value of 9 which is outside the valid range of [0, 5).") !=
+          std::string::npos);
+    CHECK(text.find("SparseSoftmaxCrossEntropyWithLogits") != std::string::npos);
+    CHECK(text.find("training_test.cc") != std::string::npos);
+    CHECK(session.run(model.weights) == before);
+    run({0, 1, 4, 2});  // the next step works
+    CHECK(session.run(model.weights) != before);
+  }
+
+  TEST_CASE("a program that needs more memory than a GPU has is told so") {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const auto gpu = tf::device("/gpu:0");
+    const Tensor big = tf::zeros({64, 1024, 1024}) + tf::placeholder(tf::float32, {.shape = {1}});
+    ConfigProto config = on_gpus(1);
+    config.cuda.memory = std::size_t{16} << 20;
+    Session session(graph, config);
+    const std::string text = testing::error_text([&] {
+      session.run(tf::reduce_sum(big), {{big.op().input(1), Array::zeros(tf::float32, {1})}});
+    });
+    CAPTURE(text);
+    CHECK(text.find("/device:GPU:0 is out of memory") != std::string::npos);
+  }
+}
