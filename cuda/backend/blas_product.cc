@@ -38,9 +38,9 @@ cublasLtEpilogue_t epilogue_of(const ProductShape& shape) {
 /// cuBLASLt's epilogues want matrices that are stored by column. A row-major matrix is the
 /// transposed one by column, so what is computed is c' = b' a'.
 struct BlasProduct::Descriptors {
-  explicit Descriptors(Device& own) : device(own), handle(own.blas()) {}
+  explicit Descriptors(Device& own) : device(own.shared_from_this()), handle(own.blas()) {}
   ~Descriptors() {
-    const Table& table = device.table();
+    const Table& table = device->table();
     for (const auto layout : {first, second, result}) {
       if (layout != nullptr) table.cublasLtMatrixLayoutDestroy(layout);
     }
@@ -49,11 +49,11 @@ struct BlasProduct::Descriptors {
 
   template <class T>
   void set(cublasLtMatmulDescAttributes_t name, const T& value) const {
-    TOWERFLOW_CUDA(device.table(),
+    TOWERFLOW_CUDA(device->table(),
                    cublasLtMatmulDescSetAttribute(operation, name, &value, sizeof(value)));
   }
   cublasLtMatrixLayout_t layout(std::int64_t rows, std::int64_t columns) const {
-    const Table& table = device.table();
+    const Table& table = device->table();
     cublasLtMatrixLayout_t made = nullptr;
     // A row-major matrix of rows x columns is one of columns x rows by column.
     TOWERFLOW_CUDA(table, cublasLtMatrixLayoutCreate(&made, data_type(shape.dtype),
@@ -70,7 +70,7 @@ struct BlasProduct::Descriptors {
   }
   void choose_algorithm();
 
-  Device& device;
+  std::shared_ptr<Device> device;  // prepared kernels may outlive the session
   cublasLtHandle_t handle;
   ProductShape shape;
   std::mutex mutex;  // for the address of the bias, which belongs to the operation
@@ -80,7 +80,7 @@ struct BlasProduct::Descriptors {
 };
 
 void BlasProduct::Descriptors::choose_algorithm() {
-  const Table& table = device.table();
+  const Table& table = device->table();
   cublasLtMatmulPreference_t preference = nullptr;
   TOWERFLOW_CUDA(table, cublasLtMatmulPreferenceCreate(&preference));
   const auto set_preference = [&](cublasLtMatmulPreferenceAttributes_t name, const auto& value) {

@@ -14,5 +14,12 @@ bool is_sticky(const Failure& failure);
 }  // namespace towerflow::cuda
 
 /// Calls an entry of a table, and throws if it fails: TOWERFLOW_CUDA(table, cudaSetDevice(0));
-#define TOWERFLOW_CUDA(table, call) \
-  TOWERFLOW_CUDA_CHECK(table, (table).call, ::towerflow::cuda::raise_failure)
+#define TOWERFLOW_CUDA(table, call)                                               \
+  do {                                                                            \
+    const auto& towerflow_table = (table);                                        \
+    if (const auto towerflow_status = towerflow_table.call;                       \
+        !::towerflow::cuda::is_success(towerflow_status)) [[unlikely]] {          \
+      ::towerflow::cuda::raise_failure(                                           \
+          ::towerflow::cuda::describe(towerflow_table, towerflow_status, #call)); \
+    }                                                                             \
+  } while (false)

@@ -23,8 +23,7 @@ void CudaEvent::set_recorded() {
 }
 
 void CudaEvent::record(const Device& device, cudaStream_t stream,
-                       const std::shared_ptr<const ErrorRecords>& records, std::size_t checked,
-                       bool failed) {
+                       const std::shared_ptr<ErrorRecords>& records, bool failed) {
   const Table& table = device.table();
   {
     const std::lock_guard lock(mutex_);
@@ -37,8 +36,8 @@ void CudaEvent::record(const Device& device, cudaStream_t stream,
       device_ = device.number();
     }
     TOWERFLOW_CUDA(table, cudaEventRecord(event_, stream));
-    records_ = checked > 0 ? records : nullptr;
-    checked_ = checked;
+    records_ = records;
+    checked_ = records == nullptr ? 0 : records->taken();
   }
   if (failed) mark_failed(use());
   set_recorded();
@@ -71,7 +70,12 @@ bool CudaEvent::has_ended(std::uint64_t use) const {
     table.cudaGetLastError();
     return false;
   }
-  if (status != cudaSuccess) broken_use_.store(use, std::memory_order_release);
+  if (status != cudaSuccess) {
+    broken_use_.store(use, std::memory_order_release);
+  } else {
+    const std::lock_guard lock(mutex_);
+    if (recorded(use) && records_ != nullptr) records_->note_ended(checked_);
+  }
   ended_use_.store(use, std::memory_order_release);
   return true;
 }
@@ -93,7 +97,8 @@ bool CudaEvent::failed() const {
 
 bool CudaEvent::may_fail() const {
   const std::lock_guard lock(mutex_);
-  return records_ != nullptr || failed_use_.load(std::memory_order_acquire) == use();
+  return (records_ != nullptr && checked_ > records_->known()) ||
+         failed_use_.load(std::memory_order_acquire) == use();
 }
 
 void CudaEvent::make_wait(cudaStream_t stream) const {

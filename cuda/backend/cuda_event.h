@@ -26,10 +26,10 @@ class CudaEvent final : public Event, public std::enable_shared_from_this<CudaEv
   void await_recorded(Cancellation& cancellation) override { await(use(), &cancellation); }
   void await_done(std::uint64_t use, Cancellation* cancellation) override;
 
-  /// Records the event in a stream of the device. Its work has failed if one of the first
-  /// `checked` records says so, or if `failed`.
+  /// Records the event in a stream of the device. Its work has failed if `failed`, or if one of the
+  /// launches that have a record by now says so; `records` may be null.
   void record(const Device& device, cudaStream_t stream,
-              const std::shared_ptr<const ErrorRecords>& records, std::size_t checked, bool failed);
+              const std::shared_ptr<ErrorRecords>& records, bool failed);
   /// Marks the event as recorded and done although CUDA does not know it: its queue has failed.
   void give_up();
   /// Marks a use as failed.
@@ -37,7 +37,8 @@ class CudaEvent final : public Event, public std::enable_shared_from_this<CudaEv
 
   /// Makes later work of a stream wait for the event.
   void make_wait(cudaStream_t stream) const;
-  /// Returns whether its work may fail because of its data, so that only the host can tell.
+  /// Returns whether its work has failed or may fail because of its data, which only the host can
+  /// tell.
   bool may_fail() const;
 
  private:
@@ -60,8 +61,8 @@ class CudaEvent final : public Event, public std::enable_shared_from_this<CudaEv
   std::condition_variable changed_;
   cudaEvent_t event_ = nullptr;
   int device_ = -1;  // of event_
-  std::shared_ptr<const ErrorRecords> records_;
-  std::size_t checked_ = 0;
+  std::shared_ptr<ErrorRecords> records_;
+  std::size_t checked_ = 0;  // launches with a record before the event
 };
 
 }  // namespace towerflow::cuda

@@ -41,7 +41,7 @@ void CudaQueue::record(Event& event) {
   recorded_.push_back({own.shared_from_this(), own.use(), checked});
   try {
     device_->select();
-    own.record(*device_, stream_.stream, records_, checked, failed());
+    own.record(*device_, stream_.stream, records_, failed());
   } catch (...) {
     own.give_up();
     fail(std::current_exception(), instruction_);
@@ -99,12 +99,19 @@ cudnnHandle_t CudaQueue::dnn() {
 }
 
 device::DataError* CudaQueue::error_record(const MakeError& make_error) {
+  if (records_ != nullptr && !records_->has_room()) make_room_for_records();
   if (records_ == nullptr) records_ = std::make_shared<ErrorRecords>(device_->shared_driver());
-  if (records_->taken() == ErrorRecords::kMost) {
-    throw errors::InternalError("too many kernels that check their data before a wait");
-  }
   checked_.push_back({.instruction = instruction_, .make_error = &make_error});
   return records_->take();
+}
+
+/// Waits for the kernels that have records, which are all in use.
+void CudaQueue::make_room_for_records() {
+  TOWERFLOW_CUDA(device_->table(), cudaStreamSynchronize(stream_.stream));
+  find_wrong_data();
+  if (error_) std::rethrow_exception(error_->error);
+  records_->forget();
+  checked_.clear();
 }
 
 void CudaQueue::fail(std::exception_ptr error, std::size_t instruction) {
@@ -136,7 +143,7 @@ void CudaQueue::find_wrong_data() {
   if (records_ == nullptr) return;
   const std::size_t wrong = records_->first_wrong(records_->taken());
   if (wrong == records_->taken()) return;
-  const Checked& launch = checked_[wrong];
+  const Checked& launch = checked_[checked_.size() - (records_->taken() - wrong)];
   if (!error_ || launch.instruction <= error_->instruction) {
     error_ = QueueError{(*launch.make_error)(records_->at(wrong)), launch.instruction};
   }
@@ -146,7 +153,7 @@ void CudaQueue::find_wrong_data() {
 }
 
 void CudaQueue::forget_work() {
-  if (records_ != nullptr) records_->clear();
+  if (records_ != nullptr) records_->forget();
   checked_.clear();
   recorded_.clear();
   first_.reset();

@@ -67,13 +67,14 @@ class CudaQueue final : public Queue {
   struct Recorded {
     std::shared_ptr<CudaEvent> event;
     std::uint64_t use = 0;
-    std::size_t checked = 0;  ///< records that were taken before it
+    std::size_t checked = 0;  ///< launches with a record before it
   };
 
   void fail(std::exception_ptr error, std::size_t instruction);
   void wait_in_stream(const CudaEvent& event);
   /// Waits for an event that CUDA does not know, or whose failure only the host can see.
   void wait_on_host(Event& event, std::uint64_t use, Cancellation& cancellation);
+  void make_room_for_records();
   void find_stream_error();
   void find_wrong_data();
   void forget_work();
@@ -82,10 +83,10 @@ class CudaQueue final : public Queue {
   Stream stream_;
   StreamTimes times_;
   std::shared_ptr<ErrorRecords> records_;  // made when the first kernel needs it
-  std::vector<Checked> checked_;
-  std::vector<Recorded> recorded_;    // since the last `synchronize`
-  std::size_t instruction_ = 0;       // that is being enqueued
-  std::optional<std::size_t> first_;  // the first since the last `synchronize`
+  std::vector<Checked> checked_;           // launches with a record since they were forgotten
+  std::vector<Recorded> recorded_;         // since the last `synchronize`
+  std::size_t instruction_ = 0;            // that is being enqueued
+  std::optional<std::size_t> first_;       // the first since the last `synchronize`
   std::atomic<bool> failed_{false};
   std::optional<QueueError> error_;
 };

@@ -17,7 +17,7 @@ struct Stream {
 };
 
 /// One device of a session: its streams, and handles of the libraries. Thread-safe.
-class Device {
+class Device : public std::enable_shared_from_this<Device> {
  public:
   /// `number` is that of the card; `name` is for messages: "/device:GPU:0".
   Device(std::shared_ptr<Driver> driver, int number, std::string name);

@@ -23,24 +23,24 @@ cudnnDataType_t dnn_compute_type(DType dtype) {
 
 DnnDescriptors::~DnnDescriptors() {
   for (const Descriptor descriptor : made_) {
-    device_.table().cudnnBackendDestroyDescriptor(descriptor);
+    device_->table().cudnnBackendDestroyDescriptor(descriptor);
   }
 }
 
 DnnDescriptors::Descriptor DnnDescriptors::make(cudnnBackendDescriptorType_t type) {
   Descriptor made = nullptr;
-  TOWERFLOW_CUDA(device_.table(), cudnnBackendCreateDescriptor(type, &made));
+  TOWERFLOW_CUDA(device_->table(), cudnnBackendCreateDescriptor(type, &made));
   made_.push_back(made);
   return made;
 }
 
 void DnnDescriptors::set(Descriptor descriptor, Name name, cudnnBackendAttributeType_t type,
                          std::int64_t count, const void* values) {
-  TOWERFLOW_CUDA(device_.table(), cudnnBackendSetAttribute(descriptor, name, type, count, values));
+  TOWERFLOW_CUDA(device_->table(), cudnnBackendSetAttribute(descriptor, name, type, count, values));
 }
 
 void DnnDescriptors::finalize(Descriptor descriptor) {
-  TOWERFLOW_CUDA(device_.table(), cudnnBackendFinalize(descriptor));
+  TOWERFLOW_CUDA(device_->table(), cudnnBackendFinalize(descriptor));
 }
 
 DnnDescriptors::Descriptor DnnDescriptors::tensor(std::int64_t uid, DType dtype, const Dims& sizes,
@@ -83,7 +83,7 @@ DnnDescriptors::Descriptor DnnDescriptors::graph(std::span<const Descriptor> ope
 }
 
 std::vector<DnnDescriptors::Descriptor> DnnDescriptors::proposals(Descriptor graph) {
-  const Table& table = device_.table();
+  const Table& table = device_->table();
   const Descriptor heuristics = make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   set(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
@@ -103,7 +103,7 @@ std::vector<DnnDescriptors::Descriptor> DnnDescriptors::proposals(Descriptor gra
 }
 
 std::vector<cudnnBackendNumericalNote_t> DnnDescriptors::notes(Descriptor proposal) {
-  const Table& table = device_.table();
+  const Table& table = device_->table();
   Descriptor engine = make(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   std::int64_t count = 0;
   TOWERFLOW_CUDA(table,
@@ -121,13 +121,13 @@ DnnDescriptors::Descriptor DnnDescriptors::try_plan(Descriptor proposal, cudnnHa
   const Descriptor made = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   set(made, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle);
   set(made, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal);
-  const bool done = device_.table().cudnnBackendFinalize(made) == CUDNN_STATUS_SUCCESS;
+  const bool done = device_->table().cudnnBackendFinalize(made) == CUDNN_STATUS_SUCCESS;
   return done ? made : nullptr;
 }
 
 std::int64_t DnnDescriptors::workspace_bytes(Descriptor plan) {
   std::int64_t bytes = 0, count = 0;
-  TOWERFLOW_CUDA(device_.table(),
+  TOWERFLOW_CUDA(device_->table(),
                  cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                                           CUDNN_TYPE_INT64, 1, &count, &bytes));
   return bytes;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,7 @@ class DnnDescriptors {
   using Descriptor = cudnnBackendDescriptor_t;
   using Name = cudnnBackendAttributeName_t;
 
-  explicit DnnDescriptors(const Device& device) : device_(device) {}
+  explicit DnnDescriptors(Device& device) : device_(device.shared_from_this()) {}
   ~DnnDescriptors();
   DnnDescriptors(const DnnDescriptors&) = delete;
   DnnDescriptors& operator=(const DnnDescriptors&) = delete;
@@ -54,7 +55,7 @@ class DnnDescriptors {
   std::int64_t workspace_bytes(Descriptor plan);
 
  private:
-  const Device& device_;
+  std::shared_ptr<const Device> device_;  // prepared kernels may outlive the session
   std::vector<Descriptor> made_;
 };
 

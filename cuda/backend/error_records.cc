@@ -18,20 +18,28 @@ ErrorRecords::ErrorRecords(std::shared_ptr<Driver> driver) : driver_(std::move(d
 ErrorRecords::~ErrorRecords() { driver_->table().cudaFreeHost(records_); }
 
 device::DataError* ErrorRecords::take() {
-  return records_ + taken_.fetch_add(1, std::memory_order_acq_rel);
+  return records_ + taken_.fetch_add(1, std::memory_order_acq_rel) % kMost;
 }
 
-std::size_t ErrorRecords::first_wrong(std::size_t count) const {
+std::size_t ErrorRecords::first_wrong(std::size_t end) const {
   // Kernels write the memory: it must be read each time.
   const volatile device::DataError* records = records_;
-  std::size_t at = 0;
-  while (at < count && records[at].found == 0) ++at;
-  return at;
+  for (std::size_t at = known(); at < end; ++at) {
+    if (records[at % kMost].found != 0) return at;
+  }
+  return end;
 }
 
-void ErrorRecords::clear() {
-  std::fill(records_, records_ + taken(), device::DataError{});
-  taken_.store(0, std::memory_order_release);
+void ErrorRecords::note_ended(std::size_t end) {
+  if (first_wrong(end) != end) return;
+  std::size_t before = known();
+  while (before < end && !known_.compare_exchange_weak(before, end, std::memory_order_acq_rel)) {
+  }
+}
+
+void ErrorRecords::forget() {
+  for (std::size_t at = known(); at < taken(); ++at) records_[at % kMost] = {};
+  known_.store(taken(), std::memory_order_release);
 }
 
 }  // namespace towerflow::cuda

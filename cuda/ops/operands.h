@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/device/kernel.h"
+#include "core/graph/op_def.h"
 #include "cuda/backend/kernel_table.h"
 #include "cuda/backend/launch.h"
 #include "cuda/device/arguments.h"

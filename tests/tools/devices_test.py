@@ -57,6 +57,24 @@ class Devices(unittest.TestCase):
         self.assertEqual([one["given"].removeprefix(PREFIX) for one in found["placements"]],
                          ["/device:CPU:0", "/device:SIM:0", "/device:SIM:1", "/device:CPU:0"])
 
+    def test_gpus(self):
+        _, found = self.devices()
+        missing = found["machine"]["cuda_missing"]
+        if missing:
+            result = run("devices", "--devices", "cuda:1")
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertIn(f"there are no GPUs to use: {missing}", result.stderr)
+        if "built without CUDA" in missing:
+            return
+        text, found = self.devices("--devices", "cuda-host:2,memory=64M")
+        gpus = [one for one in found["devices"] if one["type"] == "GPU"]
+        self.assertEqual([one["name"] for one in gpus],
+                         [PREFIX + "/device:GPU:0", PREFIX + "/device:GPU:1"])
+        self.assertEqual([one["memory_bytes"] for one in gpus], [64 << 20] * 2)
+        self.assertIn("host emulation of CUDA: emulated GPU 1, 0.1 GiB", text)
+        self.assertEqual([one["given"].removeprefix(PREFIX) for one in found["placements"]],
+                         ["/device:CPU:0", "/device:GPU:0", "/device:GPU:1", "/device:CPU:0"])
+
     def test_locked_memory(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
@@ -67,7 +85,7 @@ class Devices(unittest.TestCase):
                          None if rights >> 14 & 1 else 65536)
 
     def test_mistakes(self):
-        for value in ("cpu:0", "gpu:1", "sim:2,speed=3"):
+        for value in ("cpu:0", "gpu:1", "sim:2,speed=3", "cuda:0", "cuda-host:1,speed=3"):
             result = run("devices", "--devices", value)
             self.assertEqual((result.returncode, result.stdout), (2, ""))
             self.assertIn("--devices", result.stderr)
