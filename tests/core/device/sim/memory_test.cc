@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "core/device/pinned_memory.h"
@@ -67,6 +69,35 @@ TEST_CASE("device memory: blocks do not overlap, are given back, and end somewhe
                                          "asked for, 99136 of 1048576 in use"),
                        errors::ResourceExhaustedError);
   CHECK_THROWS_AS(memory->allocate(~std::size_t{0} - 64), errors::ResourceExhaustedError);
+}
+
+TEST_CASE("pinned memory: an observer learns of all pages and of their end") {
+  struct Pages final : PinnedObserver {
+    std::map<void*, std::size_t> bytes;
+    void add_pages(void* pages, std::size_t size) noexcept override { bytes[pages] = size; }
+    void remove_pages(void* pages) noexcept override { bytes.erase(pages); }
+    bool contain(const void* address) const {
+      return std::any_of(bytes.begin(), bytes.end(), [&](const auto& range) {
+        const auto* begin = static_cast<const std::byte*>(range.first);
+        return address >= begin && address < begin + range.second;
+      });
+    }
+  } first, second;
+  const auto early = allocate_pinned(100);
+  observe_pinned(&first);
+  CHECK(first.contain(early.get()));
+  auto late = allocate_pinned(std::size_t{3} << 20);
+  CHECK(first.contain(late.get()));
+  CHECK(first.contain(static_cast<std::byte*>(late.get()) + (std::size_t{3} << 20) - 1));
+  observe_pinned(&second);
+  CHECK(first.bytes.empty());
+  CHECK(second.contain(late.get()));
+  const void* freed = late.get();
+  late.reset();
+  CHECK_FALSE(second.contain(freed));
+  CHECK(second.contain(early.get()));
+  observe_pinned(nullptr);
+  CHECK(second.bytes.empty());
 }
 
 TEST_CASE("pinned memory: aligned, apart from each other, counted") {
