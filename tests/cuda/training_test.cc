@@ -106,6 +106,31 @@ TEST_SUITE("training on emulated GPUs") {
     CHECK(session.run(model.weights) != before);
   }
 
+  TEST_CASE("a product takes the sum with a matrix of its shape along") {
+    for (const bool gpus : {false, true}) {
+      CAPTURE(gpus);
+      Graph graph;
+      const auto guard = graph.as_default();
+      const auto gpu = tf::device("/gpu:0");
+      const Tensor a = tf::placeholder(tf::float32, {.shape = {2, 3}});
+      const Tensor c = tf::placeholder(tf::float32, {.shape = {2, 2}});
+      const Tensor y = tf::nn::relu(tf::matmul(a, tf::transpose(a)) + c);
+      Session session(graph, on_gpus(gpus ? 1 : 0));
+      const Feeds feeds{{a, testing::ramp({2, 3})},
+                        {c, Array::of(Shape{2, 2}, std::vector<float>{-9, 1, 2, 3})}};
+      const Array found = session.run(y, feeds);
+      const Array ramp = testing::ramp({2, 3});
+      const float* x = ramp.data<float>();
+      CHECK(found.data<float>()[0] == 0);
+      CHECK(found.data<float>()[1] ==
+            doctest::Approx(1 + x[0] * x[3] + x[1] * x[4] + x[2] * x[5]).epsilon(1e-6));
+      const std::string report = session.plan_report(std::vector<Fetch>{y}, feeds);
+      CAPTURE(report);
+      CHECK(report.find(gpus ? "_FusedMatMul [host emulation, cuBLASLt]"
+                             : "_FusedMatMul [oneDNN]") != std::string::npos);
+    }
+  }
+
   TEST_CASE("a program that needs more memory than a GPU has is told so") {
     Graph graph;
     const auto guard = graph.as_default();
