@@ -26,13 +26,14 @@ struct Network {
 
   /// If `reads` is given, the chains read the variable instead of the placeholder.
   explicit Network(const Variable* reads = nullptr) {
-    std::vector<Tensor> weights{scale};
+    const Tensor factor = reads != nullptr ? Tensor(*reads) : scale;
+    std::vector<Tensor> weights{factor};
     Tensor y = x;
     for (int i = 0; i < kLayers; ++i) {
       weights.push_back(
           constant(random_array<float>({kColumns, kColumns}, static_cast<std::uint64_t>(i))));
       const Tensor product = matmul(y, weights.back());
-      y = tanh(product * (reads != nullptr ? Tensor(*reads) : scale) + offset);
+      y = tanh(product * factor + offset);
       results.push_back(y);
     }
     loss = reduce_sum(y);
