@@ -111,8 +111,8 @@ struct PlanGraph {
   bool is_mirrored(int variable) const;
   /// Sets `input_variable` of a node to the variable behind its first input.
   void update_input_variable(PlanNode& node) const;
-  /// Reorders the nodes: `order` lists their numbers, inputs before consumers. Must not be called
-  /// while there is an index.
+  /// Reorders the nodes, and renumbers what refers to them: `order` lists their numbers, inputs
+  /// before consumers. Must not be called while there is an index.
   void reorder(const std::vector<int>& order);
   /// Removes nodes that no fetch or target needs, except feeds.
   void remove_unneeded();

@@ -42,20 +42,40 @@ bool fuse_matmul_bias(PlanGraph& graph, int id) {
                        {product->inputs[0], product->inputs[1], node.inputs[1]});
 }
 
+/// Returns the value behind an Identity that only `reader` reads, which then has to wait for what
+/// the Identity waits for; else `value`. The gradients of an op wait for one another this way.
+ValueId behind_gate(const PlanGraph& graph, ValueId value, int reader) {
+  const PlanNode& gate = graph.node(value);
+  const bool fits = gate.op->name == "Identity" && !gate.dead && gate.feed < 0 &&
+                    gate.device == graph.nodes[static_cast<std::size_t>(reader)].device &&
+                    !gate.is_known(0) && graph.uses(value) == 1 &&
+                    can_defer(graph, value.node, reader);
+  return fits ? gate.inputs[0] : value;
+}
+
 /// Add(MatMul(a, b), c) or Add(c, MatMul(a, b)) of one shape -> _FusedMatMul(a, b, c). The gradient
 /// of a loop with respect to a matrix is such a sum over the iterations.
 bool fuse_matmul_sum(PlanGraph& graph, int id) {
-  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   for (const std::size_t of_product : {0, 1}) {
-    const ValueId made = node.inputs[of_product], other = node.inputs[1 - of_product];
-    const Shape& shape = graph.spec(made).shape;
-    if (!is_float32(graph, made) || !shape.fully_known() || shape != graph.spec(other).shape)
+    const ValueId read = node.inputs[of_product], other = node.inputs[1 - of_product];
+    const Shape& shape = graph.spec(read).shape;
+    if (!is_float32(graph, read) || !shape.fully_known() || shape != graph.spec(other).shape)
       continue;
+    const ValueId made = behind_gate(graph, read, id);
     const PlanNode* product = fusible_producer(graph, made, id, "MatMul");
     if (product == nullptr) continue;
-    return graph.replace(id, "_FusedMatMul",
-                         FusedMatMulAttrs{product->attrs.as<MatMulAttrs>(), false},
-                         {product->inputs[0], product->inputs[1], other});
+    const std::vector<int> awaited = graph.node(read).control;
+    if (!graph.replace(id, "_FusedMatMul",
+                       FusedMatMulAttrs{product->attrs.as<MatMulAttrs>(), false},
+                       {product->inputs[0], product->inputs[1], other})) {
+      return false;
+    }
+    if (made != read) {
+      node.control.insert(node.control.end(), awaited.begin(), awaited.end());
+      graph.update_index(id);
+    }
+    return true;
   }
   return false;
 }

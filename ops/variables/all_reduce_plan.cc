@@ -256,17 +256,6 @@ void AllReducePlan::finish(const std::vector<bool>& leads) {
     }
     if (i < tape_) order.push_back(static_cast<int>(i));
   }
-  std::vector<int> place(graph_.nodes.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    place[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
-  }
-  std::map<std::pair<ValueId, int>, ValueId> twins;
-  for (const auto& [at, twin] : graph_.twins) {
-    const auto& [value, device] = at;
-    twins[{{place[static_cast<std::size_t>(value.node)], value.output}, device}] = {
-        place[static_cast<std::size_t>(twin.node)], twin.output};
-  }
-  graph_.twins = std::move(twins);
   graph_.reorder(order);
 }
 

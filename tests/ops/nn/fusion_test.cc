@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "autodiff/gradients.h"
+#include "core/graph/scopes.h"
 #include "ops/array/view.h"
 #include "ops/control/group.h"
 #include "ops/control/while_loop.h"
@@ -151,6 +152,33 @@ TEST_CASE("fusion: a matrix is added to a product in the same kernel, with the s
     const RunResult kept = run(graph, {product + other, product}, true);
     CHECK_FALSE(contains(kept, "_FusedMatMul"));
   }
+}
+
+TEST_CASE("fusion: a product behind an Identity is added; the sum waits for what that waits for") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable steps(Array::scalar(0.0f));
+  const Operation init = global_variables_initializer();
+  const Tensor product =
+      matmul(tensor_of(random_array<float>({64, 7}, 1)), random_array<float>({7, 5}, 2));
+  Tensor gated;
+  {
+    const auto wait = control_dependencies({Fetch(assign_add(steps, 1.0f))});
+    gated = identity(product);
+  }
+  const Tensor other = tensor_of(random_array<float>({64, 5}, 3));
+  const Tensor sum = gated + other;
+  ConfigProto config;
+  config.passes.fold_constants = false;
+  Session session(graph, config);
+  session.run(init);
+  const RunResult one = run_fetches(session, {sum});
+  CHECK(contains(one, "_FusedMatMul"));
+  CHECK(*session.run(steps).data<float>() == 1);
+  const RunResult plain = run(graph, {product + other}, false);
+  CHECK(one.values == plain.values);
+  // If the Identity has another reader, it is computed.
+  CHECK_FALSE(contains(run_fetches(session, {sum, gated}), "_FusedMatMul"));
 }
 
 TEST_CASE("fusion: the gradient of a matrix in a loop is summed by its products") {
