@@ -338,10 +338,16 @@ void move_late_to_host(PlanGraph& graph, const DeviceSet& devices, std::vector<P
       const ValueId value = node.inputs[static_cast<std::size_t>(input)];
       return !graph.node(value).is_known(static_cast<std::size_t>(value.output));
     };
+    const Device& device = devices[node.device];
+    const KernelEntry* entry = device.backend->find_kernel(kernel_request(graph, node, device));
+    const bool reads_unknown =
+        entry != nullptr &&
+        std::any_of(entry->host_inputs.begin(), entry->host_inputs.end(), is_unknown_input);
     const bool late =
         std::any_of(node.outputs.begin(), node.outputs.end(), has_unknown_shape) ||
         std::any_of(node.inputs.begin(), node.inputs.end(),
                     [&](ValueId input) { return has_unknown_shape(graph.spec(input)); }) ||
+        reads_unknown ||
         std::any_of(node.op->static_inputs.begin(), node.op->static_inputs.end(), is_unknown_input);
     if (!late) continue;
     node.device = devices.host();
@@ -388,11 +394,16 @@ KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, const
   for (const OutputSpec& spec : node.outputs) {
     request.outputs.push_back({spec.dtype, spec.shape, space});
   }
-  for (int input : node.op->static_inputs) {
+  const auto add_value = [&](int input) {
     const ValueId value = node.inputs[static_cast<std::size_t>(input)];
     const PlanNode& producer = graph.node(value);
     const auto output = static_cast<std::size_t>(value.output);
     if (producer.is_known(output)) request.values[input] = producer.values[output];
+  };
+  for (int input : node.op->static_inputs) add_value(input);
+  if (!device.on_host()) {  // whose kernels may be prepared with more values than the host's
+    const KernelEntry* entry = device.backend->find_kernel(request);
+    for (int input : entry != nullptr ? entry->host_inputs : std::vector<int>()) add_value(input);
   }
   const bool has_state = node.op->effect == Effect::stateful || node.op->effect == Effect::random ||
                          node.op->effect == Effect::io;

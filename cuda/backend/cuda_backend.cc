@@ -74,6 +74,7 @@ void CudaBackend::add_entries() {
     const OpDef* op = OpRegistry::global().find(entry.op);
     if (op == nullptr) throw errors::InternalError(fmt::format("no op '{}' for CUDA", entry.op));
     std::vector<int> on_host = op->static_inputs;
+    on_host.insert(on_host.end(), entry.known_inputs.begin(), entry.known_inputs.end());
     std::sort(on_host.begin(), on_host.end());
     kernels_.add({.op = entry.op,
                   .label = emulated() ? "host emulation, " + entry.label : entry.label,

@@ -10,14 +10,17 @@
 
 namespace towerflow::cuda {
 
-/// How an op runs on GPUs. The inputs that its definition calls static stay on the host, where
-/// `request.values` has them.
+/// How an op runs on GPUs. The inputs that its definition calls static, and `known_inputs`, stay on
+/// the host: `request.values` has them when the kernel is prepared.
 struct CudaEntry {
   std::string op;
   std::string label;  ///< shown in plan reports: "cuda", "cuBLASLt", "cuDNN"
   /// Returns whether it supports these operands, whose shapes may be unknown; empty: always.
   std::function<bool(const KernelRequest&)> accepts;
   std::function<std::unique_ptr<PreparedKernel>(Device&, const KernelRequest&)> prepare;
+  /// More inputs, as the begin of a slice, whose values must be known before the run; the host runs
+  /// the op if they are not.
+  std::vector<int> known_inputs{};
 };
 
 /// The entries, in order of preference for each op.

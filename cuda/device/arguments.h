@@ -82,7 +82,7 @@ struct BinaryShape {
   };
   Kind kind = both;
   Strided<2> operands;
-  int* error = nullptr;  ///< set to 1 by integers without a result, as x / 0
+  DataError* error = nullptr;  ///< set by integers without a result, as x / 0, to the second one
   TOWERFLOW_POINTERS(error)
 };
 

@@ -8,9 +8,9 @@
 namespace towerflow::cuda::device {
 
 template <class F, class U, class T>
-TOWERFLOW_DEVICE U join(T a, T b, [[maybe_unused]] int* error) {
+TOWERFLOW_DEVICE U join(T a, T b, [[maybe_unused]] DataError* error) {
   if constexpr (!kIsFloat<Compute<T>> && requires { F::fails(a, b); }) {
-    if (F::fails(a, b)) *error = 1;
+    if (F::fails(a, b)) error->set(static_cast<int64>(b), 0);
   }
   return narrow<U>(F()(widen(a), widen(b)));
 }
@@ -27,7 +27,7 @@ TOWERFLOW_DEVICE Pack<T, kPack> load_or_repeat(const T* at, bool repeat) {
 
 template <class F, int kPack, class T, class U>
 TOWERFLOW_DEVICE void join_packs(const Pack<T, kPack>& a, const Pack<T, kPack>& b, U* y,
-                                 int* error) {
+                                 DataError* error) {
   Pack<U, kPack> out;
   for (int k = 0; k < kPack; ++k) out.v[k] = join<F, U>(a.v[k], b.v[k], error);
   store_pack<kPack>(y, out);

@@ -1,4 +1,5 @@
-// Numbers of rows from indices, checked. A bad index gives -1 and sets *error.
+// Numbers of rows from indices, checked. A bad index gives -1 and sets the error to one of its
+// numbers that is out of range, and its place among the indices.
 //
 //   SliceIndex_INDEX   indices [n, depth] -> rows [n]: the number of the slice that each names in a
 //                      tensor of these outer sizes. Gather then makes GatherNd of them; with depth
@@ -16,18 +17,21 @@ namespace towerflow::cuda::device {
 namespace {
 
 template <class Index>
-TOWERFLOW_DEVICE void slice_index(const Index* indices, int64* rows, int* error, int64 n,
+TOWERFLOW_DEVICE void slice_index(const Index* indices, int64* rows, DataError* error, int64 n,
                                   const SliceShape& shape) {
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
     int64 row = shape.per_batch == 0 ? 0 : i / shape.per_batch;
     bool valid = true;
+    int64 wrong = 0;
     for (int d = 0; d < shape.depth; ++d) {
       const auto index = static_cast<int64>(indices[i * shape.depth + d]);
-      valid &= index >= 0 && index < shape.sizes[d];
-      row = row * shape.sizes[d] + index;
+      const bool inside = index >= 0 && index < shape.sizes[d];
+      if (valid && !inside) wrong = index;
+      valid &= inside;
+      row = inside ? row * shape.sizes[d] + index : 0;
     }
     rows[i] = valid ? row : -1;
-    if (!valid) *error = 1;
+    if (!valid) error->set(wrong, i);
   }
 }
 
@@ -88,17 +92,17 @@ TOWERFLOW_BINS(float64, double)
 TOWERFLOW_BINS(int32, std::int32_t)
 TOWERFLOW_BINS(int64, int64)
 
-#define TOWERFLOW_INDEX(name, Index)                                                               \
-  TOWERFLOW_KERNEL(SliceIndex_##name, 256, const Index* indices, int64* rows, int* error, int64 n, \
-                   SliceShape shape) {                                                             \
-    slice_index(indices, rows, error, n, shape);                                                   \
-  }                                                                                                \
-  TOWERFLOW_KERNEL(CheckAscending_##name, 256, const Index* ids, int* error, int64 n) {            \
-    check_ascending(ids, error, n);                                                                \
-  }                                                                                                \
-  TOWERFLOW_MEETING_KERNEL(InTopK_##name, 256, 0, const float* predictions, const Index* targets,  \
-                           const Index* k, bool* y, int64 rows, int64 classes) {                   \
-    in_top_k(predictions, targets, k, y, rows, classes);                                           \
+#define TOWERFLOW_INDEX(name, Index)                                                              \
+  TOWERFLOW_KERNEL(SliceIndex_##name, 256, const Index* indices, int64* rows, DataError* error,   \
+                   int64 n, SliceShape shape) {                                                   \
+    slice_index(indices, rows, error, n, shape);                                                  \
+  }                                                                                               \
+  TOWERFLOW_KERNEL(CheckAscending_##name, 256, const Index* ids, int* error, int64 n) {           \
+    check_ascending(ids, error, n);                                                               \
+  }                                                                                               \
+  TOWERFLOW_MEETING_KERNEL(InTopK_##name, 256, 0, const float* predictions, const Index* targets, \
+                           const Index* k, bool* y, int64 rows, int64 classes) {                  \
+    in_top_k(predictions, targets, k, y, rows, classes);                                          \
   }
 
 TOWERFLOW_INDEX(int32, std::int32_t)

@@ -2,7 +2,7 @@
 //
 //   ReverseSequence_BYTES_LENGTH   reverses the first lengths[b] elements along a dimension, for
 //   each
-//                                  b of another. A length outside of [0, size] sets *error
+//                                  b of another. A length outside of [0, size] sets the error
 //   MirrorPadGrad_T                the gradient of padding by mirroring: each element of dx adds up
 //                                  the places of dy that show it; its own, then those before it
 #include "cuda/device/arguments.h"
@@ -12,8 +12,8 @@ namespace towerflow::cuda::device {
 namespace {
 
 template <int kBytes, class Length>
-TOWERFLOW_DEVICE void reverse_sequence(const void* x, const Length* lengths, void* y, int* error,
-                                       int64 n, const SequenceShape& s) {
+TOWERFLOW_DEVICE void reverse_sequence(const void* x, const Length* lengths, void* y,
+                                       DataError* error, int64 n, const SequenceShape& s) {
   using E = Word<kBytes>;
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
     // The number of the row [outer, first, middle, second] of this element.
@@ -28,7 +28,8 @@ TOWERFLOW_DEVICE void reverse_sequence(const void* x, const Length* lengths, voi
                                      : int64{s.middle.divisor} * s.second.divisor * s.inner.divisor;
     const auto length = static_cast<int64>(lengths[batch]);
     if (length < 0 || length > size) {
-      *error = 1;
+      error->set(length, batch);
+      static_cast<E*>(y)[i] = E{};
       continue;
     }
     const int64 moved = place < length ? length - 1 - 2 * int64{place} : 0;
@@ -80,7 +81,7 @@ TOWERFLOW_DEVICE void mirror_pad_grad(const T* dy, T* dx, int64 n, const MirrorS
 
 #define TOWERFLOW_REVERSE(bytes, name, Length)                                                  \
   TOWERFLOW_KERNEL(ReverseSequence_##bytes##_##name, 256, const void* x, const Length* lengths, \
-                   void* y, int* error, int64 n, SequenceShape s) {                             \
+                   void* y, DataError* error, int64 n, SequenceShape s) {                       \
     reverse_sequence<bytes>(x, lengths, y, error, n, s);                                        \
   }
 #define TOWERFLOW_REVERSES(bytes)               \

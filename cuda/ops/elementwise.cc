@@ -25,10 +25,20 @@ std::optional<ChainOp> chain_op(std::string_view name) {
 #undef TOWERFLOW_NAME
   // The condition of Select may be a vector that chooses rows, and is then no step of a chain.
   if (name == "Select" || name == "SelectV2") return ChainOp::Select;
+  if (name == "Cast") return ChainOp::Abs;  // of truth values: see casts_truth_values
   return std::nullopt;
 }
 
 bool is_chain_dtype(DType dtype) { return dtype == DType::float32 || dtype == DType::bool_; }
+
+/// Returns whether a step casts truth values to float32, which numbers of a chain are already.
+bool casts_truth_values(const KernelRequest& request, const ElementwiseStep& step) {
+  const ElementwiseOperand& operand = step.operands[0];
+  const auto at = static_cast<std::size_t>(operand.index);
+  const DType from = operand.is_step ? request.attributes<ElementwiseProgram>().steps[at].dtype
+                                     : request.inputs[at].dtype;
+  return from == DType::bool_ && step.dtype == DType::float32;
+}
 
 bool accepts_chain(const KernelRequest& request) {
   const auto& program = request.attributes<ElementwiseProgram>();
@@ -39,8 +49,9 @@ bool accepts_chain(const KernelRequest& request) {
   }
   return std::all_of(request.inputs.begin(), request.inputs.end(),
                      [](const TensorDesc& input) { return is_chain_dtype(input.dtype); }) &&
-         std::all_of(program.steps.begin(), program.steps.end(), [](const ElementwiseStep& step) {
-           return is_chain_dtype(step.dtype) && chain_op(step.op) && step.operands.size() <= 3;
+         std::all_of(program.steps.begin(), program.steps.end(), [&](const ElementwiseStep& step) {
+           return is_chain_dtype(step.dtype) && chain_op(step.op) && step.operands.size() <= 3 &&
+                  (step.op != "Cast" || casts_truth_values(request, step));
          });
 }
 

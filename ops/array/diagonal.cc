@@ -9,6 +9,7 @@
 #include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/concat.h"
+#include "ops/array/diagonal_attrs.h"
 #include "ops/array/diagonal_band.h"
 #include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
@@ -20,11 +21,6 @@
 
 namespace towerflow {
 namespace {
-
-struct DiagonalAttrs {
-  DiagonalAlign align = DiagonalAlign::right_left;
-  static constexpr auto fields = std::tuple{attr::field("align", &DiagonalAttrs::align)};
-};
 
 DiagonalAttrs diagonal_attrs(const std::string& align, const char* op, Site site) {
   const auto found = AttrConversion<DiagonalAlign>::from(align);

@@ -4,6 +4,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "ops/array/gather_attrs.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/shape_of.h"
@@ -21,11 +22,6 @@
 
 namespace towerflow {
 namespace {
-
-struct GatherAttrs {
-  std::int64_t batch_dims = 0;
-  static constexpr auto fields = std::tuple{attr::field("batch_dims", &GatherAttrs::batch_dims)};
-};
 
 /// Returns the number of batch dimensions; a node made without attributes has none.
 std::int64_t given_batch_dims(const Attrs& attrs) {

@@ -4,16 +4,12 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "ops/array/one_hot_attrs.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
 
 namespace towerflow {
 namespace {
-
-struct OneHotAttrs {
-  int axis = -1;
-  static constexpr auto fields = std::tuple{attr::field("axis", &OneHotAttrs::axis)};
-};
 
 bool is_one_hot_index(DType dtype) {
   return dtype == DType::uint8 || dtype == DType::int8 || dtype == DType::int32 ||

@@ -5,6 +5,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/pad_attrs.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/slice.h"
 #include "ops/array/view.h"
@@ -13,23 +14,6 @@
 
 namespace towerflow {
 namespace {
-
-enum class MirrorMode {
-  reflect,
-  symmetric,  ///< the outermost element is repeated
-};
-
-}  // namespace
-
-template <>
-inline constexpr std::array<const char*, 2> kAttrNames<MirrorMode>{"REFLECT", "SYMMETRIC"};
-
-namespace {
-
-struct MirrorAttrs {
-  MirrorMode mode = MirrorMode::reflect;
-  static constexpr auto fields = std::tuple{attr::required("mode", &MirrorAttrs::mode)};
-};
 
 /// Returns the padding before and after each dimension.
 std::vector<std::pair<std::int64_t, std::int64_t>> paddings_of(const Array& paddings) {

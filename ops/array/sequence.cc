@@ -11,6 +11,7 @@
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/rank_size.h"
+#include "ops/array/sequence_attrs.h"
 #include "ops/array/view.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
@@ -20,14 +21,6 @@
 
 namespace towerflow {
 namespace {
-
-struct ReverseSequenceAttrs {
-  std::int64_t seq_dim = 0;
-  std::int64_t batch_dim = 0;
-  static constexpr auto fields =
-      std::tuple{attr::required("seq_dim", &ReverseSequenceAttrs::seq_dim),
-                 attr::field("batch_dim", &ReverseSequenceAttrs::batch_dim)};
-};
 
 void reverse_sequence_shape(InferenceContext& context) {
   const auto& attrs = context.attrs<ReverseSequenceAttrs>();

@@ -4,20 +4,13 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/space_to_depth_attrs.h"
 #include "ops/family.h"
 #include "ops/nn/window_args.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
 namespace {
-
-struct DepthBlockAttrs {
-  std::int64_t block_size = 0;
-  nn::DataFormat format = nn::DataFormat::nhwc;
-  static constexpr auto fields =
-      std::tuple{attr::required("block_size", &DepthBlockAttrs::block_size),
-                 attr::field("data_format", &DepthBlockAttrs::format)};
-};
 
 [[noreturn]] void fail_blocks(const InferenceContext& context, std::int64_t size,
                               std::int64_t divisor) {

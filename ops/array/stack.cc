@@ -16,13 +16,6 @@
 namespace towerflow {
 namespace {
 
-struct UnpackAttrs {
-  int axis = 0;
-  std::int64_t num = 0;
-  static constexpr auto fields =
-      std::tuple{attr::field("axis", &UnpackAttrs::axis), attr::required("num", &UnpackAttrs::num)};
-};
-
 void pack_shape(InferenceContext& context) {
   Shape common = Shape::unknown();
   for (std::size_t i = 0; i < context.num_inputs(); ++i) {

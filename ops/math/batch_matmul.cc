@@ -7,6 +7,7 @@
 #include "ops/array/indexed_slices.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
+#include "ops/math/batch_matmul_attrs.h"
 #include "ops/math/batch_product.h"
 #include "ops/math/matmul.h"
 #include "ops/math/sum_to_shape.h"
@@ -14,17 +15,6 @@
 
 namespace towerflow {
 namespace {
-
-struct BatchMatMulAttrs {
-  bool adj_x = false;
-  bool adj_y = false;
-  bool grad_x = false;  ///< set by TensorFlow if x is a gradient; has no effect here
-  bool grad_y = false;
-  static constexpr auto fields = std::tuple{attr::field("adj_x", &BatchMatMulAttrs::adj_x),
-                                            attr::field("adj_y", &BatchMatMulAttrs::adj_y),
-                                            attr::field("grad_x", &BatchMatMulAttrs::grad_x),
-                                            attr::field("grad_y", &BatchMatMulAttrs::grad_y)};
-};
 
 bool batch_matmul_accepts(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int32 ||

@@ -9,17 +9,11 @@
 #include "ops/math/binary.h"
 #include "ops/math/binary_functors.h"
 #include "ops/math/cumsum.h"
+#include "ops/math/scan_attrs.h"
 #include "ops/range_kernel.h"
 
 namespace towerflow {
 namespace {
-
-struct CumprodAttrs {
-  bool exclusive = false;
-  bool reverse = false;
-  static constexpr auto fields = std::tuple{attr::field("exclusive", &CumprodAttrs::exclusive),
-                                            attr::field("reverse", &CumprodAttrs::reverse)};
-};
 
 void require_factor(DType dtype, Site site = {}) {
   if (dtype != DType::bool_ && dispatch_dtype(dtype, []<class T>() {})) return;

@@ -10,16 +10,10 @@
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
 #include "ops/math/binary_functors.h"
+#include "ops/math/scan_attrs.h"
 
 namespace towerflow {
 namespace {
-
-struct CumsumAttrs {
-  bool exclusive = false;
-  bool reverse = false;
-  static constexpr auto fields = std::tuple{attr::field("exclusive", &CumsumAttrs::exclusive),
-                                            attr::field("reverse", &CumsumAttrs::reverse)};
-};
 
 void require_numeric(DType dtype, Site site = {}) {
   if (dtype != DType::bool_ && dispatch_dtype(dtype, []<class T>() {})) return;

@@ -9,15 +9,11 @@
 #include "ops/family.h"
 #include "ops/math/broadcast_loop.h"
 #include "ops/nn/kernels.h"
+#include "ops/nn/leaky_relu_attrs.h"
 #include "ops/nn/window_args.h"
 
 namespace towerflow::nn {
 namespace {
-
-struct LeakyReluAttrs {
-  float alpha = 0.2F;
-  static constexpr auto fields = std::tuple{attr::field("alpha", &LeakyReluAttrs::alpha)};
-};
 
 void leaky_relu_shape(InferenceContext& context) {
   const DType dtype = context.dtype(0);

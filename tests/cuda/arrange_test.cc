@@ -137,7 +137,7 @@ TEST_SUITE("cuda arrangement") {
     const Ints values = ramp(2 * 3 * 2 * 5 * 2);
     DeviceMemory memory;
     const void* x = memory.upload(values);
-    int* error = memory.upload(Ints{0});
+    auto* error = memory.upload(std::vector<device::DataError>{{}});
     std::int32_t* y = memory.allocate<std::int32_t>(120);
     const auto reversed = [&](i64 length, i64 place) {
       return place < length ? length - 1 - place : place;
@@ -162,11 +162,14 @@ TEST_SUITE("cuda arrangement") {
       const i64 from = reversed(lengths[i / 2 % 3], place);
       return values[i - static_cast<std::size_t>(place) * 12 + static_cast<std::size_t>(from) * 12];
     });
-    CHECK(memory.download(error, 1)[0] == 0);
+    CHECK(memory.download(error, 1)[0].found == 0);
     memory.run("ReverseSequence_4_int32", launch_for(120), x,
                static_cast<const std::int32_t*>(memory.upload(Ints{0, 6, 1})),
                static_cast<void*>(y), error, i64(120), s);
-    CHECK(memory.download(error, 1)[0] == 1);
+    const device::DataError found = memory.download(error, 1)[0];
+    CHECK(found.found == 1);
+    CHECK(found.value == 6);
+    CHECK(found.position == 1);
   }
 
   TEST_CASE("padding that wraps around is a roll") {

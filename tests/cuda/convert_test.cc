@@ -140,7 +140,7 @@ void check_integers(Exact exact, const std::string& op, const std::string& dtype
   shape.operands.sizes[0] = device::Divisor::of(static_cast<std::uint32_t>(as.size()));
   shape.operands.sizes[1] = device::Divisor::of(static_cast<std::uint32_t>(bs.size()));
   shape.operands.strides[0][0] = shape.operands.strides[1][1] = 1;
-  shape.error = memory.upload(std::vector<int>{0});
+  shape.error = memory.upload(std::vector<device::DataError>{{}});
   const T *a = memory.upload(as), *b = memory.upload(bs);
   T* y = memory.allocate<T>(n);
   memory.run(op + "_" + dtype, launch_for(n), a, b, y, i64(n), shape);
@@ -154,7 +154,7 @@ void check_integers(Exact exact, const std::string& op, const std::string& dtype
     if (!wanted) failed = 1;
     CHECK(got[i] == static_cast<T>(wanted.value_or(0)));
   }
-  CHECK(memory.download(shape.error, 1)[0] == failed);
+  CHECK(memory.download(shape.error, 1)[0].found == failed);
 }
 
 template <class T>

@@ -117,16 +117,18 @@ TEST_SUITE("cuda places") {
     shape.depth = 2;
     shape.sizes[0] = 3;
     shape.sizes[1] = 4;
-    int* error = memory.upload(std::vector<int>{0});
+    auto* error = memory.upload(std::vector<device::DataError>{{}});
     i64* rows = memory.allocate<i64>(3);
     const std::int32_t* good = memory.upload(std::vector<std::int32_t>{0, 0, 2, 3, 1, 2});
     memory.run("SliceIndex_int32", launch_for(3), good, rows, error, i64(3), shape);
     CHECK(memory.download(rows, 3) == std::vector<i64>{0, 11, 6});
-    CHECK(memory.download(error, 1)[0] == 0);
+    CHECK(memory.download(error, 1)[0].found == 0);
     const i64* bad = memory.upload(std::vector<i64>{0, 4, 2, 3, -1, 2});
     memory.run("SliceIndex_int64", launch_for(3), bad, rows, error, i64(3), shape);
     CHECK(memory.download(rows, 3) == std::vector<i64>{-1, 11, -1});
-    CHECK(memory.download(error, 1)[0] == 1);
+    const device::DataError found = memory.download(error, 1)[0];
+    CHECK(found.found == 1);
+    CHECK((found.value == 4 ? found.position == 0 : found.value == -1 && found.position == 2));
     // Two batches of two indices into tensors of five rows each.
     device::SliceShape batches;
     batches.depth = 1;
