@@ -339,10 +339,10 @@ void move_late_to_host(PlanGraph& graph, const DeviceSet& devices, std::vector<P
       return !graph.node(value).is_known(static_cast<std::size_t>(value.output));
     };
     const Device& device = devices[node.device];
-    const KernelEntry* entry = device.backend->find_kernel(kernel_request(graph, node, device));
+    const KernelEntry* kernel = device.backend->find_kernel(kernel_request(graph, node, device));
     const bool reads_unknown =
-        entry != nullptr &&
-        std::any_of(entry->host_inputs.begin(), entry->host_inputs.end(), is_unknown_input);
+        kernel != nullptr &&
+        std::any_of(kernel->host_inputs.begin(), kernel->host_inputs.end(), is_unknown_input);
     const bool late =
         std::any_of(node.outputs.begin(), node.outputs.end(), has_unknown_shape) ||
         std::any_of(node.inputs.begin(), node.inputs.end(),

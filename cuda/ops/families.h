@@ -29,6 +29,7 @@
   FAMILY(select)                        \
   FAMILY(slice)                         \
   FAMILY(softmax)                       \
+  FAMILY(space_to_batch)                \
   FAMILY(space_to_depth)                \
   FAMILY(split)                         \
   FAMILY(stack)                         \

@@ -57,10 +57,14 @@ std::unique_ptr<PreparedKernel> prepare_gather(Device& device, const KernelReque
   const RowGather gather(device, request.inputs[0].dtype, request.inputs[1].dtype, sizes.width);
   const auto bytes = static_cast<std::int64_t>(dtype_size(request.inputs[0].dtype));
   const auto index_bytes = static_cast<std::int64_t>(dtype_size(request.inputs[1].dtype));
-  const CudaQueue::MakeError make_error = [size = sizes.size](const device::DataError& found) {
-    return std::make_exception_ptr(errors::InvalidArgumentError(
-        fmt::format("indices[{}] = {} is not in [0, {})", found.position, found.value, size)));
-  };
+  std::vector<CudaQueue::MakeError> make_errors;  // of each batch
+  for (std::int64_t b = 0; b < sizes.batch; ++b) {
+    make_errors.push_back(
+        [size = sizes.size, before = b * sizes.count](const device::DataError& found) {
+          return std::make_exception_ptr(errors::InvalidArgumentError(fmt::format(
+              "indices[{}] = {} is not in [0, {})", before + found.position, found.value, size)));
+        });
+  }
   const bool is_empty = request.outputs[0].shape.elements() == 0;
   return make_kernel(
       [=](CudaQueue& queue, const LaunchArgs& args) {
@@ -70,7 +74,8 @@ std::unique_ptr<PreparedKernel> prepare_gather(Device& device, const KernelReque
           gather.run(queue, args.input<std::byte>(0) + rows * sizes.size * sizes.width * bytes,
                      args.input<std::byte>(1) + b * sizes.count * index_bytes,
                      args.output<std::byte>(0) + rows * sizes.count * sizes.width * bytes,
-                     queue.error_record(make_error), sizes.outer, sizes.size, sizes.count);
+                     queue.error_record(make_errors[static_cast<std::size_t>(b)]), sizes.outer,
+                     sizes.size, sizes.count);
         }
       },
       {.checks_data = true});

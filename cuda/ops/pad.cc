@@ -5,38 +5,14 @@
 #include <cstring>
 
 #include "core/graph/error.h"
-#include "cuda/ops/operands.h"
+#include "cuda/ops/padding.h"
 #include "ops/array/pad_attrs.h"
 #include "ops/kernel_dims.h"
 
 namespace towerflow::cuda {
 namespace {
 
-using Mode = device::PadShape::Mode;
-
-/// A tensor of the size `inner` in each dimension, padded to `padded`.
-struct PadSizes {
-  std::vector<std::int64_t> inner, before, padded;
-
-  /// Drops dimensions of one element, and joins those that are not padded with the one before.
-  void simplify() {
-    PadSizes kept;
-    for (std::size_t d = 0; d < inner.size(); ++d) {
-      if (padded[d] == 1 && inner[d] == 1) continue;
-      const bool whole = inner[d] == padded[d] && before[d] == 0;
-      if (whole && !kept.inner.empty()) {
-        kept.inner.back() *= inner[d];
-        kept.before.back() *= inner[d];
-        kept.padded.back() *= inner[d];
-      } else {
-        kept.inner.push_back(inner[d]);
-        kept.before.push_back(before[d]);
-        kept.padded.push_back(padded[d]);
-      }
-    }
-    *this = kept;
-  }
-};
+using Mode = Padding::Mode;
 
 PadSizes pad_sizes(const KernelRequest& request, const Shape& inner, const Shape& padded) {
   const std::vector<std::int64_t> pairs = integers_of(request.values.at(1));
@@ -45,36 +21,9 @@ PadSizes pad_sizes(const KernelRequest& request, const Shape& inner, const Shape
   return sizes;
 }
 
-device::PadShape pad_shape(PadSizes sizes, Mode mode, const char* op) {
-  // The place of a mirrored element depends on the dimension alone.
-  if (mode == Mode::constant) sizes.simplify();
-  if (sizes.inner.size() > device::kMaxRank) refuse_rank(op);
-  device::PadShape shape;
-  shape.rank = static_cast<int>(sizes.inner.size());
-  shape.mode = mode;
-  std::int64_t elements = 1, stride = 1;
-  for (std::size_t d = sizes.inner.size(); d-- > 0;) {
-    check_32_bits(elements *= sizes.padded[d], op);
-    shape.sizes[d] = device::Divisor::of(static_cast<std::uint32_t>(sizes.padded[d]));
-    shape.before[d] = static_cast<std::int32_t>(sizes.before[d]);
-    shape.inner[d] = sizes.inner[d];
-    shape.strides[d] = stride;
-    stride *= sizes.inner[d];
-  }
-  return shape;
-}
-
-std::unique_ptr<PreparedKernel> prepare_padding(Device& device, const KernelRequest& request,
-                                                const PadSizes& sizes, Mode mode,
-                                                const device::PadValue& value) {
-  const TensorDesc& y = request.outputs[0];
-  const std::int64_t n = y.shape.elements();
-  if (n == 0) return make_kernel([](CudaQueue&, const LaunchArgs&) {});
-  const device::PadShape shape = pad_shape(sizes, mode, request.op->name.c_str());
-  const cudaKernel_t kernel = device.kernel(copy_kernel_name("Pad", y.dtype));
-  return make_kernel([kernel, n, shape, value](CudaQueue& queue, const LaunchArgs& args) {
-    launch(queue, kernel, blocks_for(queue.device(), n), args.inputs[0], args.outputs[0], n, shape,
-           value);
+std::unique_ptr<PreparedKernel> prepare_padding(const Padding& padding) {
+  return make_kernel([padding](CudaQueue& queue, const LaunchArgs& args) {
+    padding.run(queue, args.inputs[0], args.outputs[0]);
   });
 }
 
@@ -83,9 +32,10 @@ std::unique_ptr<PreparedKernel> prepare_pad(Device& device, const KernelRequest&
   if (const auto given = request.values.find(2); given != request.values.end()) {
     std::memcpy(value.bytes, given->second.raw(), dtype_size(request.outputs[0].dtype));
   }
-  return prepare_padding(device, request,
-                         pad_sizes(request, request.inputs[0].shape, request.outputs[0].shape),
-                         Mode::constant, value);
+  return prepare_padding(
+      Padding(device, request.op->name.c_str(), request.outputs[0].dtype,
+              pad_sizes(request, request.inputs[0].shape, request.outputs[0].shape), Mode::constant,
+              value));
 }
 
 /// Throws InvalidArgumentError if a border shows more than there is.
@@ -113,10 +63,9 @@ Mode mirror_mode(const KernelRequest& request) {
 
 std::unique_ptr<PreparedKernel> prepare_mirror_pad(Device& device, const KernelRequest& request) {
   const Mode mode = mirror_mode(request);
-  return prepare_padding(
-      device, request,
-      mirror_sizes(request, request.inputs[0].shape, request.outputs[0].shape, mode, true), mode,
-      {});
+  return prepare_padding(Padding(
+      device, "MirrorPad", request.outputs[0].dtype,
+      mirror_sizes(request, request.inputs[0].shape, request.outputs[0].shape, mode, true), mode));
 }
 
 std::unique_ptr<PreparedKernel> prepare_mirror_pad_grad(Device& device,
@@ -159,7 +108,7 @@ std::unique_ptr<PreparedKernel> prepare_roll(Device& device, const KernelRequest
     const std::int64_t shift = (shifts[i] % size + size) % size;
     sizes.before[axis] = (sizes.before[axis] + shift) % size;
   }
-  return prepare_padding(device, request, sizes, Mode::wrap, {});
+  return prepare_padding(Padding(device, "Roll", request.outputs[0].dtype, sizes, Mode::wrap));
 }
 
 }  // namespace
