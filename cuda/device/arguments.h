@@ -189,6 +189,9 @@ struct Resampled {
   TOWERFLOW_POINTERS(rows, columns)
 };
 
+/// What DataError::value is for a box that is not finite, else the image that does not exist.
+inline constexpr std::int64_t kBoxNotFinite = std::int64_t{1} << 32;
+
 /// Images [images, height, width, channels] and what is cut out of them.
 struct CropShape {
   int images = 0, height = 0, width = 0, channels = 0;
@@ -241,6 +244,15 @@ struct ChannelShape {
   TOWERFLOW_POINTERS()
 };
 
+/// Local response normalisation of rows of channels: each number is divided by
+/// (bias + alpha sum)^beta, where the sum is of the squares of `radius` neighbours on both sides.
+struct LrnShape {
+  std::int64_t rows = 0;
+  int channels = 0, radius = 0;
+  double bias = 1, alpha = 1, beta = 0.5;
+  TOWERFLOW_POINTERS()
+};
+
 /// What a batch normalisation reads and writes for each channel.
 struct BatchNormParameters {
   const float* scale = nullptr;
@@ -274,7 +286,8 @@ struct UpdateList {
   Variable variables[kMaxUpdates];
   const void* scalars[6] = {};  ///< the addresses of the rule's scalars, in the order of the op;
                                 ///< all of the variables' dtype but the step of AdagradDA, int64
-  TOWERFLOW_POINTERS(variables, scalars)
+  const DataError* unless = nullptr;  ///< nothing is written if it has found something
+  TOWERFLOW_POINTERS(variables, scalars, unless)
 };
 
 /// The rows of one variable that IndexedSlices select, sorted by row (sort_ids.cu): keys of

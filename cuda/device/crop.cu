@@ -1,5 +1,6 @@
 // Crops of images that are resized to one size, as ops/image/crop_and_resize.cc makes them. A box
-// that is not finite or names no image sets *error.
+// that is not finite or names no image sets *error, to kBoxNotFinite or the image, at the number of
+// the box.
 //
 //   CropAndResize_T            x [images, ..] -> y [boxes, ..]
 //   CropAndResizeGradImage_T   dy -> dx; a thread for each element of the images
@@ -37,17 +38,19 @@ struct CropPlace {
 
 /// Returns the image of a box, or -1 if there is none, which also sets *error.
 TOWERFLOW_DEVICE int64 image_of(const int* images, const float* boxes, int64 box,
-                                const CropShape& s, int* error) {
+                                const CropShape& s, DataError* error) {
   const int image = images[box];
-  bool valid = image >= 0 && image < s.images;
-  for (int k = 0; k < 4; ++k) valid &= IsFinite()(boxes[4 * box + k]);
-  if (!valid) *error = 1;
-  return valid ? image : -1;
+  bool finite = true;
+  for (int k = 0; k < 4; ++k) finite &= IsFinite()(boxes[4 * box + k]);
+  if (finite && image >= 0 && image < s.images) return image;
+  // Of boxes that are not finite the value is above all images.
+  error->set(finite ? int64{image} : kBoxNotFinite, box);
+  return -1;
 }
 
 template <class T>
-TOWERFLOW_DEVICE void crop(const T* x, const float* boxes, const int* images, float* y, int* error,
-                           const CropShape& s) {
+TOWERFLOW_DEVICE void crop(const T* x, const float* boxes, const int* images, float* y,
+                           DataError* error, const CropShape& s) {
   const int64 n = int64{s.boxes} * s.crop_height * s.crop_width * s.channels;
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
     const int64 pixel = i / s.channels, line = pixel / s.crop_width, box = line / s.crop_height;
@@ -80,7 +83,7 @@ TOWERFLOW_DEVICE void crop(const T* x, const float* boxes, const int* images, fl
 /// A thread adds up what the crops send to one element of an image, in the order of the CPU.
 template <class T>
 TOWERFLOW_DEVICE void crop_grad_image(const float* dy, const float* boxes, const int* images, T* dx,
-                                      int* error, const CropShape& s) {
+                                      DataError* error, const CropShape& s) {
   const int64 n = int64{s.images} * s.height * s.width * s.channels;
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
     const int64 pixel = i / s.channels, line = pixel / s.width, image = line / s.height;
@@ -123,7 +126,7 @@ TOWERFLOW_DEVICE void crop_grad_image(const float* dy, const float* boxes, const
 /// remains to the other corner.
 template <class T>
 TOWERFLOW_DEVICE void crop_grad_boxes(const float* dy, const T* x, const float* boxes,
-                                      const int* images, float* dboxes, int* error,
+                                      const int* images, float* dboxes, DataError* error,
                                       const CropShape& s) {
   TOWERFLOW_SHARED(WarpNumbers<float>, shared);
   const RowGroup block(kGroupBlock);
@@ -173,12 +176,12 @@ TOWERFLOW_DEVICE void crop_grad_boxes(const float* dy, const T* x, const float* 
 
 #define TOWERFLOW_CROP(name, T)                                                                  \
   TOWERFLOW_KERNEL(CropAndResize_##name, 256, const T* x, const float* boxes, const int* images, \
-                   float* y, int* error, CropShape s) {                                          \
+                   float* y, DataError* error, CropShape s) {                                    \
     crop(x, boxes, images, y, error, s);                                                         \
   }                                                                                              \
   TOWERFLOW_MEETING_KERNEL(CropAndResizeGradBoxes_##name, 256, sizeof(WarpNumbers<float>),       \
                            const float* dy, const T* x, const float* boxes, const int* images,   \
-                           float* dboxes, int* error, CropShape s) {                             \
+                           float* dboxes, DataError* error, CropShape s) {                       \
     crop_grad_boxes(dy, x, boxes, images, dboxes, error, s);                                     \
   }
 TOWERFLOW_CROP(float32, float)
@@ -189,11 +192,11 @@ TOWERFLOW_CROP(int32, std::int32_t)
 TOWERFLOW_CROP(int64, int64)
 
 TOWERFLOW_KERNEL(CropAndResizeGradImage_float32, 256, const float* dy, const float* boxes,
-                 const int* images, float* dx, int* error, CropShape s) {
+                 const int* images, float* dx, DataError* error, CropShape s) {
   crop_grad_image(dy, boxes, images, dx, error, s);
 }
 TOWERFLOW_KERNEL(CropAndResizeGradImage_float64, 256, const float* dy, const float* boxes,
-                 const int* images, double* dx, int* error, CropShape s) {
+                 const int* images, double* dx, DataError* error, CropShape s) {
   crop_grad_image(dy, boxes, images, dx, error, s);
 }
 

@@ -1,6 +1,9 @@
 // Random numbers with the bits of the CPU's (ops/random): kernels OP_DTYPE(state, y, n). `state` is
 // what a Philox generator consists of: key, lower and upper half of the counter. It lies in device
 // memory and RandomSkip advances it, so that a graph that is replayed draws new numbers.
+// RandomState writes a state that the host knows. RandomBounds_DTYPE checks that low < high, and
+// else sets *error to them; RandomUniformInt then gives any numbers.
+#include "cuda/device/arguments.h"
 #include "cuda/device/normal.cuh"
 #include "cuda/device/philox.cuh"
 #include "ops/random/box_muller.h"
@@ -76,7 +79,7 @@ TOWERFLOW_DEVICE void uniform_int(const std::uint64_t* state, T* y, int64 n, con
                                   const T* high) {
   using Unsigned = std::make_unsigned_t<T>;
   const auto start = static_cast<Unsigned>(*low);
-  const Unsigned width = static_cast<Unsigned>(*high) - start;  // the code that launches checks it
+  const Unsigned width = larger<Unsigned>(static_cast<Unsigned>(*high) - start, 1);
   fill(state, y, n, 1, [=](Stream stream) {
     const Words words = stream.next();
     Group<T> group;
@@ -91,6 +94,11 @@ TOWERFLOW_DEVICE void uniform_int(const std::uint64_t* state, T* y, int64 n, con
     }
     return group;
   });
+}
+
+template <class T>
+TOWERFLOW_DEVICE void check_bounds(const T* low, const T* high, DataError* error) {
+  if (grid_thread() == 0 && !(*low < *high)) error->set(*low, *high);
 }
 
 }  // namespace
@@ -132,6 +140,22 @@ TOWERFLOW_KERNEL(RandomUniformInt_int32, 256, const std::uint64_t* state, std::i
 TOWERFLOW_KERNEL(RandomUniformInt_int64, 256, const std::uint64_t* state, int64* y, int64 n,
                  const int64* low, const int64* high) {
   uniform_int(state, y, n, low, high);
+}
+
+TOWERFLOW_KERNEL(RandomBounds_int32, 32, const std::int32_t* low, const std::int32_t* high,
+                 DataError* error) {
+  check_bounds(low, high, error);
+}
+TOWERFLOW_KERNEL(RandomBounds_int64, 32, const int64* low, const int64* high, DataError* error) {
+  check_bounds(low, high, error);
+}
+
+TOWERFLOW_KERNEL(RandomState, 32, std::uint64_t* state, std::uint64_t key, std::uint64_t low,
+                 std::uint64_t high) {
+  if (grid_thread() != 0) return;
+  state[0] = key;
+  state[1] = low;
+  state[2] = high;
 }
 
 /// One thread: advances the counter.

@@ -7,7 +7,9 @@
 //   SortMove    keys, rows -> sorted keys, their rows
 //
 // SortKeys makes the first keys from ids: an id below 0 becomes `segments`, which sorts it to the
-// end, and so does one that is too large, which also sets *error.
+// end, and so does one that is too large, which also sets *error. RowKeys makes them of the rows of
+// a variable that is updated: any id that is no row sets *error, and DropKeys then sorts all to the
+// end, so that nothing is written.
 #include "cuda/device/arguments.h"
 #include "cuda/device/group.cuh"
 
@@ -29,6 +31,18 @@ TOWERFLOW_DEVICE void make_keys(const Id* ids, std::uint32_t* keys, std::uint32_
     keys[i] = static_cast<std::uint32_t>(id < 0 || id >= segments ? segments : id);
     rows[i] = static_cast<std::uint32_t>(i);
     if (id >= segments) error->set(id, i);
+  }
+}
+
+template <class Id>
+TOWERFLOW_DEVICE void make_row_keys(const Id* ids, std::uint32_t* keys, std::uint32_t* rows,
+                                    DataError* error, int64 n, int64 segments) {
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    const auto id = static_cast<int64>(ids[i]);
+    const bool is_row = id >= 0 && id < segments;
+    keys[i] = static_cast<std::uint32_t>(is_row ? id : segments);
+    rows[i] = static_cast<std::uint32_t>(i);
+    if (!is_row) error->set(id, i);
   }
 }
 
@@ -82,6 +96,22 @@ TOWERFLOW_KERNEL(SortKeys_int32, 256, const std::int32_t* ids, std::uint32_t* ke
 TOWERFLOW_KERNEL(SortKeys_int64, 256, const int64* ids, std::uint32_t* keys, std::uint32_t* rows,
                  DataError* error, int64 n, int64 segments) {
   make_keys(ids, keys, rows, error, n, segments);
+}
+
+TOWERFLOW_KERNEL(RowKeys_int32, 256, const std::int32_t* ids, std::uint32_t* keys,
+                 std::uint32_t* rows, DataError* error, int64 n, int64 segments) {
+  make_row_keys(ids, keys, rows, error, n, segments);
+}
+TOWERFLOW_KERNEL(RowKeys_int64, 256, const int64* ids, std::uint32_t* keys, std::uint32_t* rows,
+                 DataError* error, int64 n, int64 segments) {
+  make_row_keys(ids, keys, rows, error, n, segments);
+}
+TOWERFLOW_KERNEL(DropKeys, 256, const DataError* error, std::uint32_t* keys, int64 n,
+                 int64 segments) {
+  if (error->found == 0) return;
+  for (int64 i = grid_thread(); i < n; i += grid_threads()) {
+    keys[i] = static_cast<std::uint32_t>(segments);
+  }
 }
 
 TOWERFLOW_MEETING_KERNEL(SortCount, kSortThreads, sizeof(Counts) + sizeof(Starts),

@@ -1,6 +1,8 @@
 // Elementwise ops of one tensor: kernels OP_DTYPE(x, y, n), as Neg_float32.
 //
-//   CheckNumerics_T(x, found, n)   sets found[0] if an element is NaN, found[1] if one is infinite
+//   CheckNumerics_T(x, error, n)   sets error->value to 1 if an element is NaN, error->position if
+//                                  one is infinite
+#include "cuda/device/arguments.h"
 #include "cuda/device/elementwise_ops.h"
 #include "cuda/device/functors.cuh"
 
@@ -26,19 +28,21 @@ TOWERFLOW_DEVICE void map(const T* x, U* y, int64 n) {
 }
 
 template <class T>
-TOWERFLOW_DEVICE void check_numerics(const T* x, int* found, int64 n) {
+TOWERFLOW_DEVICE void check_numerics(const T* x, DataError* error, int64 n) {
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
     const Compute<T> value = widen(x[i]);
-    if (IsNan()(value)) found[0] = 1;
-    if (IsInf()(value)) found[1] = 1;
+    if (IsFinite()(value)) continue;
+    if (IsNan()(value)) error->value = 1;
+    if (IsInf()(value)) error->position = 1;
+    error->found = 1;
   }
 }
 
 }  // namespace
 
-#define TOWERFLOW_CHECK_NUMERICS(name, T)                                        \
-  TOWERFLOW_KERNEL(CheckNumerics_##name, 256, const T* x, int* found, int64 n) { \
-    check_numerics(x, found, n);                                                 \
+#define TOWERFLOW_CHECK_NUMERICS(name, T)                                              \
+  TOWERFLOW_KERNEL(CheckNumerics_##name, 256, const T* x, DataError* error, int64 n) { \
+    check_numerics(x, error, n);                                                       \
   }
 TOWERFLOW_CHECK_NUMERICS(float32, float)
 TOWERFLOW_CHECK_NUMERICS(float64, double)

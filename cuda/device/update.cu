@@ -74,6 +74,7 @@ template <template <class> class RuleOf, class T>
 TOWERFLOW_DEVICE void update(const UpdateList& list) {
   using Rule = RuleOf<T>;
   constexpr int kPack = kPackOf<T>;
+  if (list.unless != nullptr && list.unless->found != 0) return;
   const Rule rule = rule_of<Rule, T>(list.scalars);
   // The variable of this block: the last whose first block is not behind it.
   int low = 0, high = list.count;

@@ -5,26 +5,39 @@
 #define TOWERFLOW_CUDA_FAMILIES(FAMILY) \
   FAMILY(activations)                   \
   FAMILY(add_n)                         \
+  FAMILY(apply)                         \
   FAMILY(argmax)                        \
+  FAMILY(assign)                        \
   FAMILY(batch_matmul)                  \
   FAMILY(bias_add)                      \
   FAMILY(binary)                        \
   FAMILY(broadcast_to)                  \
   FAMILY(cast)                          \
+  FAMILY(check_numerics)                \
+  FAMILY(colours)                       \
   FAMILY(concat)                        \
   FAMILY(conv2d)                        \
+  FAMILY(crop_and_resize)               \
   FAMILY(cumsum)                        \
+  FAMILY(depthwise_conv2d)              \
   FAMILY(diagonal)                      \
+  FAMILY(draw)                          \
   FAMILY(elementwise)                   \
   FAMILY(fill)                          \
+  FAMILY(fused_batch_norm)              \
   FAMILY(gather)                        \
   FAMILY(l2_loss)                       \
+  FAMILY(lrn)                           \
   FAMILY(matmul)                        \
+  FAMILY(mean_update)                   \
+  FAMILY(multinomial)                   \
   FAMILY(one_hot)                       \
   FAMILY(pad)                           \
   FAMILY(pool)                          \
   FAMILY(reduce)                        \
+  FAMILY(resize)                        \
   FAMILY(reverse)                       \
+  FAMILY(scatter)                       \
   FAMILY(segment)                       \
   FAMILY(select)                        \
   FAMILY(slice)                         \

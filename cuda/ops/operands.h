@@ -24,6 +24,9 @@ std::string kernel_name(std::string_view op, DType dtype);
 /// Returns the name of a kernel that copies elements of a dtype: "Fill_4".
 std::string copy_kernel_name(std::string_view op, DType dtype);
 
+/// Returns `bytes` rounded up, so that what follows it in a workspace is aligned for kernels.
+constexpr std::size_t rounded_to_pack(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// A tensor as operands are read at its positions: sizes, outermost first, and the strides of each
 /// operand in elements. Neighbouring dimensions are joined where all strides allow.
 template <int kOperands>

@@ -9,31 +9,13 @@
 #include "ops/array/shape_of.h"
 #include "ops/family.h"
 #include "ops/image/boxes.h"
+#include "ops/image/crop_attrs.h"
+#include "ops/image/crops.h"
 #include "ops/kernel_dims.h"
 #include "ops/nn/window_args.h"
 
 namespace towerflow::image {
 namespace {
-
-struct CropAttrs {
-  std::string method = "bilinear";
-  float extrapolation_value = 0;
-  static constexpr auto fields =
-      std::tuple{attr::field("method", &CropAttrs::method),
-                 attr::field("extrapolation_value", &CropAttrs::extrapolation_value)};
-};
-
-struct CropGradAttrs {
-  std::string method = "bilinear";
-  static constexpr auto fields = std::tuple{attr::field("method", &CropGradAttrs::method)};
-};
-
-struct CropGradImageAttrs {
-  DType dtype = DType::float32;  // of the image
-  std::string method = "bilinear";
-  static constexpr auto fields = std::tuple{attr::required("T", &CropGradImageAttrs::dtype),
-                                            attr::field("method", &CropGradImageAttrs::method)};
-};
 
 /// Fails unless inputs `boxes` and `boxes` + 1 are boxes and the indices of their images. Returns
 /// their number.
@@ -124,48 +106,6 @@ std::vector<OptionalGradient> crop_and_resize_gradient(const Operation& op,
   if (!dimage) return {std::nullopt, dboxes, std::nullopt, std::nullopt};
   return {*dimage, dboxes, std::nullopt, std::nullopt};
 }
-
-/// The sizes of images and of the crops that are made of them.
-struct Crops {
-  Crops(const Shape& image, const Shape& crop, bool nearest_pixels)
-      : images(image.size(0)),
-        height(image.size(1)),
-        width(image.size(2)),
-        channels(image.size(3)),
-        boxes(crop.size(0)),
-        crop_height(crop.size(1)),
-        crop_width(crop.size(2)),
-        nearest(nearest_pixels) {
-    if (height <= 0 || width <= 0)
-      throw errors::InvalidArgumentError("image dimensions must be positive");
-    if (crop_height <= 0 || crop_width <= 0)
-      throw errors::InvalidArgumentError("crop dimensions must be positive");
-    if (crop.size(3) != channels)
-      throw errors::InvalidArgumentError("crops must have the channels of the images");
-  }
-  std::int64_t images, height, width, channels, boxes, crop_height, crop_width;
-  bool nearest;
-
-  std::int64_t image_elements() const { return height * width * channels; }
-  std::int64_t crop_elements() const { return crop_height * crop_width * channels; }
-
-  /// Returns the image of a box. Throws OutOfRangeError or InvalidArgumentError for a bad box.
-  std::int64_t image_of(const float* box, const std::int32_t* image, std::int64_t index) const {
-    for (int i = 0; i < 4; ++i) {
-      if (!std::isfinite(box[index * 4 + i])) {
-        throw errors::InvalidArgumentError(
-            fmt::format("Boxes contains at least one element that is not finite: box {}", index));
-      }
-    }
-    const std::int64_t one = image[index];
-    if (one < 0 || one >= images) {
-      throw errors::OutOfRangeError(
-          fmt::format("box_index has values outside [0, batch_size): {} of box {}, for {} images",
-                      one, index, images));
-    }
-    return one;
-  }
-};
 
 /// Where a row, or a column, of a crop lies in the image.
 struct CropPlace {
@@ -382,8 +322,47 @@ void check_image_rank(const Shape& shape, const char* what) {
       fmt::format("{} must be 4-D, got shape {}", what, shape.text()));
 }
 
-std::unique_ptr<PreparedKernel> crop_kernel(const KernelRequest& request) {
-  const auto& attrs = request.attributes<CropAttrs>();
+}  // namespace
+
+Crops::Crops(const Shape& image, const Shape& crop, bool nearest_pixels)
+    : images(image.size(0)),
+      height(image.size(1)),
+      width(image.size(2)),
+      channels(image.size(3)),
+      boxes(crop.size(0)),
+      crop_height(crop.size(1)),
+      crop_width(crop.size(2)),
+      nearest(nearest_pixels) {
+  if (height <= 0 || width <= 0)
+    throw errors::InvalidArgumentError("image dimensions must be positive");
+  if (crop_height <= 0 || crop_width <= 0)
+    throw errors::InvalidArgumentError("crop dimensions must be positive");
+  if (crop.size(3) != channels)
+    throw errors::InvalidArgumentError("crops must have the channels of the images");
+}
+
+std::exception_ptr Crops::not_finite(std::int64_t index) {
+  return std::make_exception_ptr(errors::InvalidArgumentError(
+      fmt::format("Boxes contains at least one element that is not finite: box {}", index)));
+}
+
+std::exception_ptr Crops::no_image(std::int64_t image, std::int64_t index) const {
+  return std::make_exception_ptr(errors::OutOfRangeError(
+      fmt::format("box_index has values outside [0, batch_size): {} of box {}, for {} images",
+                  image, index, images)));
+}
+
+std::int64_t Crops::image_of(const float* box, const std::int32_t* image,
+                             std::int64_t index) const {
+  for (int i = 0; i < 4; ++i) {
+    if (!std::isfinite(box[index * 4 + i])) std::rethrow_exception(not_finite(index));
+  }
+  const std::int64_t one = image[index];
+  if (one < 0 || one >= images) std::rethrow_exception(no_image(one, index));
+  return one;
+}
+
+Crops crops_of(const KernelRequest& request) {
   const Shape &image = request.inputs[0].shape, &boxes = request.inputs[1].shape;
   check_image_rank(image, "input image");
   check_box_shapes(boxes, request.inputs[2].shape);
@@ -391,15 +370,11 @@ std::unique_ptr<PreparedKernel> crop_kernel(const KernelRequest& request) {
   if (size.size() != 2) throw errors::InvalidArgumentError("crop_size must have two elements");
   if (size[0] <= 0 || size[1] <= 0)
     throw errors::InvalidArgumentError("crop dimensions must be positive");
-  const Crops crops(image, Shape{boxes.size(0), size[0], size[1], image.size(3)},
-                    attrs.method == "nearest");
-  return for_image_type(request.inputs[0].dtype, [&]<class T>() {
-    return sliced_kernel(std::make_unique<CropKernel<T>>(crops, attrs.extrapolation_value));
-  });
+  return {image, Shape{boxes.size(0), size[0], size[1], image.size(3)},
+          request.attributes<CropAttrs>().method == "nearest"};
 }
 
-std::unique_ptr<PreparedKernel> crop_grad_image_kernel(const KernelRequest& request) {
-  const auto& attrs = request.attributes<CropGradImageAttrs>();
+Crops crops_of_grad_image(const KernelRequest& request) {
   const Shape& dy = request.inputs[0].shape;
   check_image_rank(dy, "grads");
   check_box_shapes(request.inputs[1].shape, request.inputs[2].shape);
@@ -407,20 +382,39 @@ std::unique_ptr<PreparedKernel> crop_grad_image_kernel(const KernelRequest& requ
   if (size.size() != 4 || *std::min_element(size.begin(), size.end()) < 0 ||
       dy.size(0) != request.inputs[1].shape.size(0))
     throw errors::InvalidArgumentError("image_size must be four sizes, and grads have the boxes");
-  const Crops crops(Shape{size[0], size[1], size[2], size[3]}, dy, attrs.method == "nearest");
-  if (attrs.dtype == DType::float32)
-    return sliced_kernel(std::make_unique<CropGradImageKernel<float>>(crops));
-  return sliced_kernel(std::make_unique<CropGradImageKernel<double>>(crops));
+  return {Shape{size[0], size[1], size[2], size[3]}, dy,
+          request.attributes<CropGradImageAttrs>().method == "nearest"};
 }
 
-std::unique_ptr<PreparedKernel> crop_grad_boxes_kernel(const KernelRequest& request) {
+Crops crops_of_grad_boxes(const KernelRequest& request) {
   const Shape &dy = request.inputs[0].shape, &image = request.inputs[1].shape;
   check_image_rank(dy, "grads");
   check_image_rank(image, "image");
   check_box_shapes(request.inputs[2].shape, request.inputs[3].shape);
   if (dy.size(0) != request.inputs[2].shape.size(0))
     throw errors::InvalidArgumentError("grads must have the boxes");
-  const Crops crops(image, dy, false);
+  return {image, dy, false};
+}
+
+namespace {
+
+std::unique_ptr<PreparedKernel> crop_kernel(const KernelRequest& request) {
+  const Crops crops = crops_of(request);
+  const float outside = request.attributes<CropAttrs>().extrapolation_value;
+  return for_image_type(request.inputs[0].dtype, [&]<class T>() {
+    return sliced_kernel(std::make_unique<CropKernel<T>>(crops, outside));
+  });
+}
+
+std::unique_ptr<PreparedKernel> crop_grad_image_kernel(const KernelRequest& request) {
+  const Crops crops = crops_of_grad_image(request);
+  if (request.attributes<CropGradImageAttrs>().dtype == DType::float32)
+    return sliced_kernel(std::make_unique<CropGradImageKernel<float>>(crops));
+  return sliced_kernel(std::make_unique<CropGradImageKernel<double>>(crops));
+}
+
+std::unique_ptr<PreparedKernel> crop_grad_boxes_kernel(const KernelRequest& request) {
+  const Crops crops = crops_of_grad_boxes(request);
   return for_image_type(request.inputs[1].dtype, [&]<class T>() {
     return sliced_kernel(std::make_unique<CropGradBoxesKernel<T>>(crops));
   });

@@ -9,15 +9,10 @@
 #include "ops/control/group.h"
 #include "ops/control/tuple.h"
 #include "ops/family.h"
+#include "ops/math/check_numerics_attrs.h"
 
 namespace towerflow {
 namespace {
-
-struct CheckNumericsAttrs {
-  std::string message;
-  static constexpr auto fields =
-      std::tuple{attr::required("message", &CheckNumericsAttrs::message)};
-};
 
 void check_numerics_shape(InferenceContext& context) {
   const DType dtype = context.dtype(0);

@@ -9,21 +9,12 @@
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
 #include "ops/nn/kernels.h"
+#include "ops/nn/lrn_attrs.h"
 #include "ops/nn/window_args.h"
 #include "ops/simd/loops.h"
 
 namespace towerflow::nn {
 namespace {
-
-struct LrnAttrs {
-  std::int64_t depth_radius = 5;
-  float bias = 1;
-  float alpha = 1;
-  float beta = 0.5F;
-  static constexpr auto fields = std::tuple{
-      attr::field("depth_radius", &LrnAttrs::depth_radius), attr::field("bias", &LrnAttrs::bias),
-      attr::field("alpha", &LrnAttrs::alpha), attr::field("beta", &LrnAttrs::beta)};
-};
 
 /// All operands are images of one shape, which is also that of the result.
 void lrn_shape(InferenceContext& context) {

@@ -16,27 +16,6 @@
 namespace towerflow::nn {
 namespace {
 
-struct ArgmaxGradAttrs {
-  std::array<int, 4> ksize{1, 1, 1, 1};
-  std::array<int, 4> strides{1, 1, 1, 1};
-  Padding padding = Padding::valid;
-  bool include_batch_in_index = false;
-  static constexpr auto fields =
-      std::tuple{attr::required("ksize", &ArgmaxGradAttrs::ksize),
-                 attr::required("strides", &ArgmaxGradAttrs::strides),
-                 attr::required("padding", &ArgmaxGradAttrs::padding),
-                 attr::field("include_batch_in_index", &ArgmaxGradAttrs::include_batch_in_index)};
-
-  PoolAttrs pool() const { return {.ksize = ksize, .strides = strides, .padding = padding}; }
-};
-
-struct ArgmaxAttrs {
-  ArgmaxGradAttrs pool;
-  DType index = DType::int64;
-  static constexpr auto fields =
-      std::tuple{attr::included(&ArgmaxAttrs::pool), attr::field("Targmax", &ArgmaxAttrs::index)};
-};
-
 Shape pool_argmax_shape(const InferenceContext& context, const ArgmaxGradAttrs& attrs) {
   require_rank(context, 0, 4);
   if (attrs.ksize[0] != 1 || attrs.ksize[3] != 1 || attrs.strides[0] != 1 ||

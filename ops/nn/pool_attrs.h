@@ -40,6 +40,29 @@ struct MaxPoolReluGradAttrs {
                  attr::field("channel_sums", &MaxPoolReluGradAttrs::channel_sums)};
 };
 
+/// Attributes of MaxPoolGradWithArgmax.
+struct ArgmaxGradAttrs {
+  std::array<int, 4> ksize{1, 1, 1, 1};
+  std::array<int, 4> strides{1, 1, 1, 1};
+  Padding padding = Padding::valid;
+  bool include_batch_in_index = false;
+  static constexpr auto fields =
+      std::tuple{attr::required("ksize", &ArgmaxGradAttrs::ksize),
+                 attr::required("strides", &ArgmaxGradAttrs::strides),
+                 attr::required("padding", &ArgmaxGradAttrs::padding),
+                 attr::field("include_batch_in_index", &ArgmaxGradAttrs::include_batch_in_index)};
+
+  PoolAttrs pool() const { return {.ksize = ksize, .strides = strides, .padding = padding}; }
+};
+
+/// Attributes of MaxPoolWithArgmax.
+struct ArgmaxAttrs {
+  ArgmaxGradAttrs pool;
+  DType index = DType::int64;
+  static constexpr auto fields =
+      std::tuple{attr::included(&ArgmaxAttrs::pool), attr::field("Targmax", &ArgmaxAttrs::index)};
+};
+
 /// Returns the geometry of pooling over images of known shape. Channels that come first count as
 /// images of one channel. `explicit_paddings` are those of MaxPoolAttrs.
 PoolGeometry pool_geometry(const PoolAttrs& attrs, const Shape& images,

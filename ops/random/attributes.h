@@ -20,4 +20,13 @@ struct ShuffleAttrs {
   static constexpr auto fields = std::tuple{attr::included(&ShuffleAttrs::seeds)};
 };
 
+/// Attributes of Multinomial.
+struct MultinomialAttrs {
+  random::Seeds seeds{};
+  DType output_dtype = DType::int64;
+  static constexpr auto fields =
+      std::tuple{attr::included(&MultinomialAttrs::seeds),
+                 attr::field("output_dtype", &MultinomialAttrs::output_dtype)};
+};
+
 }  // namespace towerflow

@@ -11,20 +11,13 @@
 #include "core/graph/op_builder.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
+#include "ops/random/attributes.h"
 #include "ops/random/generator.h"
 #include "ops/random/random_ops.h"
 #include "ops/random/words.h"
 
 namespace towerflow {
 namespace {
-
-struct MultinomialAttrs {
-  random::Seeds seeds{};
-  DType output_dtype = DType::int64;
-  static constexpr auto fields =
-      std::tuple{attr::included(&MultinomialAttrs::seeds),
-                 attr::field("output_dtype", &MultinomialAttrs::output_dtype)};
-};
 
 void multinomial_shape(InferenceContext& context) {
   if (!is_floating(context.dtype(0)) && !is_integer(context.dtype(0))) {

@@ -1,19 +1,12 @@
 #pragma once
 
-#include "core/graph/attr_fields.h"
+#include "ops/variables/apply_attrs.h"
 #include "ops/variables/variable.h"
 
 namespace towerflow {
 
 /// The ops that optimizers create; users call the optimizers. They follow tf.raw_ops in inputs,
 /// attributes and arithmetic. None has a gradient; each writes its variable and slots.
-
-struct ApplyAttrs {
-  bool use_locking = false;
-  bool use_nesterov = false;
-  static constexpr auto fields = std::tuple{attr::field("use_locking", &ApplyAttrs::use_locking),
-                                            attr::field("use_nesterov", &ApplyAttrs::use_nesterov)};
-};
 
 /// variable -= alpha * delta.  shapes  alpha [], delta as the variable
 Operation apply_gradient_descent(const Variable& variable, const Operand& alpha,

@@ -132,3 +132,45 @@ TEST_SUITE("cuda batch norm") {
   }
   TEST_CASE("the variance is exact far from zero") { check({64, 8, 1}, 1, 2, 1000); }
 }
+
+TEST_SUITE("cuda local response normalization") {
+  TEST_CASE("values and gradients by differences, in float64") {
+    for (const double beta : {0.5, 0.75}) {
+      CAPTURE(beta);
+      const device::LrnShape shape{
+          .rows = 3, .channels = 7, .radius = 2, .bias = 1.5, .alpha = 0.3, .beta = beta};
+      const auto values = numbers<double>(21), slopes = numbers<double>(21, -1, 1, 7);
+      const auto normalized = [&](const std::vector<double>& x) {
+        std::vector<double> y(21);
+        for (int i = 0; i < 21; ++i) {
+          double sum = 0;
+          for (int k = i - 2; k <= i + 2; ++k) {
+            if (k >= 0 && k / 7 == i / 7) sum += x[std::size_t(k)] * x[std::size_t(k)];
+          }
+          y[std::size_t(i)] = x[std::size_t(i)] * std::pow(1.5 + 0.3 * sum, -beta);
+        }
+        return y;
+      };
+      DeviceMemory memory;
+      const double *x = memory.upload(values), *dy = memory.upload(slopes);
+      double *y = memory.allocate<double>(21), *dx = memory.allocate<double>(21),
+             *terms = memory.allocate<double>(42);
+      memory.run("LRN_float64", launch_for(21), x, y, shape);
+      const auto wanted = normalized(values);
+      check_values(memory.download(y, 21), [&](std::size_t i) { return wanted[i]; });
+      memory.run("LRNTerms_float64", launch_for(21), dy, x, static_cast<const double*>(y), terms,
+                 shape);
+      memory.run("LRNGrad_float64", launch_for(21), dy, x, static_cast<const double*>(terms), dx,
+                 shape);
+      check_values(memory.download(dx, 21), [&](std::size_t i) {
+        auto more = values, less = values;
+        more[i] += 1e-6;
+        less[i] -= 1e-6;
+        const auto above = normalized(more), below = normalized(less);
+        double slope = 0;
+        for (std::size_t k = 0; k < 21; ++k) slope += slopes[k] * (above[k] - below[k]) / 2e-6;
+        return slope;
+      });
+    }
+  }
+}

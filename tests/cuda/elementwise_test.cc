@@ -252,16 +252,17 @@ TEST_SUITE("cuda elementwise") {
     DeviceMemory memory;
     std::vector<float> values(1000, 1e30F);
     const auto found = [&] {
-      int* flags = memory.upload(std::vector<int>{0, 0});
+      auto* error = memory.upload(std::vector<device::DataError>{{}});
       memory.run("CheckNumerics_float32", launch_for(1000),
-                 static_cast<const float*>(memory.upload(values)), flags, i64(1000));
-      return memory.download(flags, 2);
+                 static_cast<const float*>(memory.upload(values)), error, i64(1000));
+      const device::DataError made = memory.download(error, 1)[0];
+      return std::vector<i64>{made.found, made.value, made.position};
     };
-    CHECK(found() == std::vector<int>{0, 0});
+    CHECK(found() == std::vector<i64>{0, 0, 0});
     values[999] = -INFINITY;
-    CHECK(found() == std::vector<int>{0, 1});
+    CHECK(found() == std::vector<i64>{1, 0, 1});
     values[3] = NAN;
-    CHECK(found() == std::vector<int>{1, 1});
+    CHECK(found() == std::vector<i64>{1, 1, 1});
   }
 
   TEST_CASE("integers wrap around, comparisons give bool") {

@@ -146,7 +146,7 @@ void check_crops(int crop_height, int crop_width, int nearest) {
   const float *x = memory.upload(values), *boxes = memory.upload(kBoxes),
               *dy = memory.upload(slopes);
   const int* images = memory.upload(kBoxImages);
-  int* error = memory.upload(Ints{0});
+  auto* error = memory.upload(std::vector<device::DataError>{{}});
   float* y = memory.allocate<float>(size);
   memory.run("CropAndResize_float32", launch_for(size), x, boxes, images, y, error, s);
   std::vector<double> wanted(size, 0), wanted_dx(values.size(), 0);
@@ -163,7 +163,7 @@ void check_crops(int crop_height, int crop_width, int nearest) {
   memory.run("CropAndResizeGradImage_float32", launch_for(values.size()), dy, boxes, images, dx,
              error, s);
   check_values(memory.download(dx, values.size()), [&](std::size_t i) { return wanted_dx[i]; });
-  CHECK(memory.download(error, 1)[0] == 0);
+  CHECK(memory.download(error, 1)[0].found == 0);
 }
 
 /// Calls f(element of x, element of the filter, element of y) for all products of a convolution.
@@ -268,19 +268,24 @@ TEST_SUITE("cuda images") {
     const CropShape s = crop_shape(2, 2, 0);
     const float* x = memory.upload(numbers<float>(2 * 7 * 6 * 3));
     auto boxes = kBoxes;
-    int* error = memory.upload(Ints{0});
+    auto* error = memory.upload(std::vector<device::DataError>{{}});
     float* y = memory.allocate<float>(48);
     memory.run("CropAndResize_float32", launch_for(48), x,
                static_cast<const float*>(memory.upload(boxes)),
                static_cast<const int*>(memory.upload(Ints{1, 0, 2, 1})), y, error, s);
-    CHECK(memory.download(error, 1)[0] == 1);
+    device::DataError found = memory.download(error, 1)[0];
+    CHECK(found.found == 1);
+    CHECK(found.value == 2);
+    CHECK(found.position == 2);
     CHECK(memory.download(y, 48)[2 * 12] == -5.5F);
     boxes[5] = NAN;
-    error = memory.upload(Ints{0});
+    error = memory.upload(std::vector<device::DataError>{{}});
     memory.run("CropAndResize_float32", launch_for(48), x,
                static_cast<const float*>(memory.upload(boxes)),
                static_cast<const int*>(memory.upload(kBoxImages)), y, error, s);
-    CHECK(memory.download(error, 1)[0] == 1);
+    found = memory.download(error, 1)[0];
+    CHECK(found.value == device::kBoxNotFinite);
+    CHECK(found.position == 1);
   }
 
   TEST_CASE("the gradient of crops for boxes is that of the values") {
@@ -292,7 +297,7 @@ TEST_SUITE("cuda images") {
     const auto slopes = numbers<float>(4 * 5 * 4 * 3, -1, 1, 7);
     DeviceMemory memory;
     const double* x = memory.upload(values);
-    int* error = memory.upload(Ints{0});
+    auto* error = memory.upload(std::vector<device::DataError>{{}});
     float* dboxes = memory.allocate<float>(16);
     memory.run("CropAndResizeGradBoxes_float64", {dim3(3), dim3(256), 0},
                static_cast<const float*>(memory.upload(slopes)), x,

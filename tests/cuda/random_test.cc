@@ -77,6 +77,24 @@ TEST_SUITE("cuda random") {
     }
   }
 
+  TEST_CASE("a state from the host, and bounds without numbers between them") {
+    DeviceMemory memory;
+    auto* state = memory.allocate<std::uint64_t>(3);
+    memory.run("RandomState", {dim3(1), dim3(1), 0}, state, kKey, std::uint64_t{5}, kStream);
+    CHECK(memory.download(state, 3) == State{kKey, 5, kStream});
+    for (const i64 high : {i64{7}, i64{8}}) {
+      auto* error = memory.upload(std::vector<device::DataError>{{}});
+      memory.run("RandomBounds_int64", {dim3(1), dim3(1), 0},
+                 static_cast<const i64*>(memory.upload(std::vector<i64>{7})),
+                 static_cast<const i64*>(memory.upload(std::vector<i64>{high})), error);
+      const device::DataError found = memory.download(error, 1)[0];
+      CHECK(found.found == (high == 7 ? 1 : 0));
+      CHECK(found.value == (high == 7 ? 7 : 0));
+    }
+    CHECK(draw<std::int32_t>("RandomUniformInt_int32", 5, 0, 3, 3) ==
+          std::vector<std::int32_t>(5, 3));
+  }
+
   TEST_CASE("normal numbers, and truncated ones") {
     Philox philox(kKey, kStream);
     std::vector<float> wanted, truncated;

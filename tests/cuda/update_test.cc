@@ -168,4 +168,40 @@ void check_all(const std::string& dtype) {
 TEST_SUITE("cuda update") {
   TEST_CASE("rules give the bits of the CPU, float32") { check_all<float>("float32"); }
   TEST_CASE("rules give the bits of the CPU, float64") { check_all<double>("float64"); }
+
+  TEST_CASE("an index that is no row drops all rows, and a dense update writes nothing") {
+    DeviceMemory memory;
+    constexpr std::int64_t kRows = 5;
+    for (const std::int64_t wrong : {-1, 5, 4}) {
+      CAPTURE(wrong);
+      const std::vector<std::int64_t> ids{3, 0, wrong, 3};
+      const bool fails = wrong != 4;
+      auto *keys = memory.allocate<std::uint32_t>(4), *rows = memory.allocate<std::uint32_t>(4);
+      auto* error = memory.upload(std::vector<device::DataError>{{}});
+      memory.run("RowKeys_int64", testing::launch_for(4),
+                 static_cast<const std::int64_t*>(memory.upload(ids)), keys, rows, error,
+                 std::int64_t{4}, kRows);
+      const auto* found = static_cast<const device::DataError*>(error);
+      memory.run("DropKeys", testing::launch_for(4), found, keys, std::int64_t{4}, kRows);
+      CHECK(memory.download(keys, 4) ==
+            (fails ? std::vector<std::uint32_t>(4, 5) : std::vector<std::uint32_t>{3, 0, 4, 3}));
+      CHECK(memory.download(rows, 4) == std::vector<std::uint32_t>{0, 1, 2, 3});
+      const device::DataError made = memory.download(error, 1)[0];
+      CHECK(made.found == (fails ? 1 : 0));
+      if (fails) {
+        CHECK(made.value == wrong);
+        CHECK(made.position == 2);
+      }
+      UpdateList list;
+      list.count = 1;
+      list.variables[0].variable = memory.upload(std::vector<float>{1, 2});
+      list.variables[0].gradient = memory.upload(std::vector<float>{10, 20});
+      list.variables[0].elements = 2;
+      list.scalars[0] = memory.upload(std::vector<float>{0.5F});
+      list.unless = found;
+      memory.run("GradientDescent_float32", {dim3(1), dim3(256), 0}, list);
+      CHECK(memory.download(static_cast<const float*>(list.variables[0].variable), 2) ==
+            (fails ? std::vector<float>{1, 2} : std::vector<float>{-4, -8}));
+    }
+  }
 }
