@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# Shared by the scripts that test the CUDA backend. Sourced after common.sh.
+
+# Where they build: as scripts/test does.
+dir=$root/build-test
+cuda_options=(-Dtests=true -Dverify=true -Doptimization=1)
+
+# build_cuda_tests TARGET...: ends the script if CUDA is not installed, or if the build fails.
+build_cuda_tests() {
+  configure "$dir" "${cuda_options[@]}" || exit "$build_failed"
+  if ! grep -q 'libtowerflow_cuda_host.so' "$dir/build.ninja"; then
+    say "The CUDA toolkit or libboost-context-dev is not installed (docs/cuda.md)."
+    exit 77
+  fi
+  build "$dir" "$@" || exit "$build_failed"
+}
+
+# run_cuda_tests DEVICES [COMMAND...]: the op table, training and strategies on these devices; prints
+# failures alone. Returns how many failed. COMMAND runs the programs.
+run_cuda_tests() {
+  local devices=$1 failed=0
+  shift
+  export TOWERFLOW_TEST_CUDA=$devices
+  cd "$root" || return 1
+  TOWERFLOW_TEST_DEVICE=/device:GPU:0 run_quietly "$@" "$dir/tests/test_ops_cases" \
+    --test-case='every case: kernels*' || failed=$((failed + 1))
+  run_quietly "$@" "$dir/tests/test_cuda_training" || failed=$((failed + 1))
+  run_quietly "$@" "$dir/tests/test_cuda_strategies" || failed=$((failed + 1))
+  return "$failed"
+}
