@@ -60,6 +60,7 @@ SourceOrReason open_source(void* plugin, const CudaDevices& options) {
 struct Opened {
   std::mutex mutex;
   std::shared_ptr<Driver> driver;
+  std::shared_ptr<TableLayer> layer;  // of the next driver
 };
 Opened& opened() {
   static auto* const last = new Opened;
@@ -78,11 +79,20 @@ std::shared_ptr<Driver> Driver::open(const CudaDevices& options) {
         {.hint = "close that session first, or give both the same options"});
   }
   last.driver = nullptr;
-  last.driver = make(options);
+  last.driver = make(options, last.layer);
   return last.driver;
 }
 
-std::shared_ptr<Driver> Driver::make(const CudaDevices& options) {
+void Driver::set_layer(std::shared_ptr<TableLayer> layer) {
+  Opened& last = opened();
+  const std::lock_guard lock(last.mutex);
+  if (last.driver.use_count() > 1) throw ValueError("sessions use CUDA without this layer");
+  last.driver = nullptr;
+  last.layer = std::move(layer);
+}
+
+std::shared_ptr<Driver> Driver::make(const CudaDevices& options,
+                                     std::shared_ptr<TableLayer> layer) {
   const PluginOrReason found = open_plugin(options.emulated ? kHostPlugin : kRealPlugin);
   SourceOrReason source;
   source.missing = found.missing;
@@ -93,7 +103,8 @@ std::shared_ptr<Driver> Driver::make(const CudaDevices& options) {
         {.hint = "--devices cuda-host:N emulates them on this machine, --devices cpu:N does "
                  "without"});
   }
-  std::shared_ptr<Driver> driver(new Driver(options, found.plugin, std::move(source.source)));
+  std::shared_ptr<Driver> driver(
+      new Driver(options, found.plugin, std::move(source.source), std::move(layer)));
   observe_pinned(driver.get());
   return driver;
 }
@@ -103,8 +114,13 @@ std::string Driver::missing() {
   return found.plugin == nullptr ? found.missing : open_source(found.plugin, {}).missing;
 }
 
-Driver::Driver(const CudaDevices& options, void* plugin, std::unique_ptr<Source> source)
-    : options_(options), plugin_(plugin), source_(std::move(source)), table_(&source_->table()) {
+Driver::Driver(const CudaDevices& options, void* plugin, std::unique_ptr<Source> source,
+               std::shared_ptr<TableLayer> layer)
+    : options_(options),
+      plugin_(plugin),
+      source_(std::move(source)),
+      layer_(std::move(layer)),
+      table_(layer_ == nullptr ? &source_->table() : &layer_->on(source_->table())) {
   int count = 0;
   TOWERFLOW_CUDA(*table_, cudaGetDeviceCount(&count));
   devices_.resize(static_cast<std::size_t>(count));
@@ -142,6 +158,9 @@ void Driver::load_kernels() {
 void Driver::need(Group group) {
   const std::string missing = source_->open(group);
   if (!missing.empty()) throw errors::UnavailableError(missing);
+  if (layer_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  layer_->update();
 }
 
 void Driver::select(int device) const { TOWERFLOW_CUDA(*table_, cudaSetDevice(device)); }

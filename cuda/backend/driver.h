@@ -9,6 +9,7 @@
 
 #include "core/device/cuda_devices.h"
 #include "core/device/pinned_memory.h"
+#include "cuda/table/layer.h"
 #include "cuda/table/source.h"
 
 namespace towerflow::cuda {
@@ -25,6 +26,10 @@ class Driver final : public PinnedObserver {
   static std::shared_ptr<Driver> open(const CudaDevices& options);
   /// Returns what is missing for real devices as one sentence; empty if nothing is.
   static std::string missing();
+  /// Puts a layer between the backend and the drivers that are opened from now on; null: none.
+  ///
+  /// errors   ValueError: sessions use a driver
+  static void set_layer(std::shared_ptr<TableLayer> layer);
 
   ~Driver() override;
   Driver(const Driver&) = delete;
@@ -49,14 +54,17 @@ class Driver final : public PinnedObserver {
   void remove_pages(void* pages) noexcept override;
 
  private:
-  Driver(const CudaDevices& options, void* plugin, std::unique_ptr<Source> source);
-  static std::shared_ptr<Driver> make(const CudaDevices& options);
+  Driver(const CudaDevices& options, void* plugin, std::unique_ptr<Source> source,
+         std::shared_ptr<TableLayer> layer);
+  static std::shared_ptr<Driver> make(const CudaDevices& options,
+                                      std::shared_ptr<TableLayer> layer);
   bool fits(const CudaDevices& options) const;
   void load_kernels();
 
   CudaDevices options_;
   void* plugin_ = nullptr;
   std::unique_ptr<Source> source_;
+  std::shared_ptr<TableLayer> layer_;  // null: none
   const Table* table_ = nullptr;
   std::vector<cudaDeviceProp> devices_;
   std::vector<cudaLibrary_t> images_;

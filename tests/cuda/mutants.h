@@ -1,0 +1,87 @@
+// A layer that leaves out one call of the backend or exchanges two, to see whether that is found.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cuda/table/layer.h"
+
+namespace towerflow::testing {
+
+/// A call that puts work into a stream. Streams are numbered in the order of their creation, and
+/// calls from when the layer was armed. A queue waits on the host, not in its stream, for work
+/// whose data may still turn out to be wrong: waits are not the same in each run, all other calls
+/// are.
+struct StreamCall {
+  std::size_t stream = 0;
+  std::size_t number = 0;  ///< among the calls of its kind; of a wait, 0
+  std::string kind;  ///< "wait", "record", "memset", "copy", "launch", "product", "convolution"
+  std::string what;  ///< the name of the kernel, the bytes; of a wait, for which record
+  bool can_be_late = true;  ///< whether its arguments can be kept
+};
+
+struct Mutant {
+  enum class Change { none, drop, swap };  ///< swap: with the next call of the stream
+  Change change = Change::none;
+  StreamCall call;
+};
+
+class Mutations final : public cuda::TableLayer {
+ public:
+  Mutations();
+  ~Mutations() override;
+
+  const cuda::Table& on(const cuda::Table& base) override;
+  void update() override;
+
+  /// Counts calls from now on, and changes the one that `mutant` names.
+  void arm(const Mutant& mutant);
+  /// Makes a call that is still held back, and counts no more.
+  void disarm();
+  /// The calls since the layer was armed, by stream.
+  std::vector<StreamCall> calls() const;
+  /// Whether the call to change was made.
+  bool changed() const;
+
+  struct Calls;  // the entries of the table
+
+ private:
+  using Call = std::function<int()>;
+
+  /// Makes a call with the status that it returns, or not. `late` has arguments of its own; empty:
+  /// they cannot be kept.
+  int pass(cudaStream_t stream, StreamCall call, const Call& now, Call late);
+  void note_record(cudaEvent_t event, cudaStream_t stream);
+  std::string record_of(cudaEvent_t event) const;
+  std::string kernel_name(const void* kernel) const;
+  /// Copies the arguments of a launch, whose sizes the emulation knows.
+  Call late_launch(const cudaLaunchConfig_t& config, const void* kernel, void** arguments) const;
+
+  const cuda::Table* base_ = nullptr;
+  cuda::Table table_;
+  mutable std::mutex mutex_;  // guards the members below
+  std::map<cudaStream_t, std::size_t> streams_;
+  std::size_t made_streams_ = 0;
+  std::map<const void*, std::string> kernels_;
+  std::map<cudnnHandle_t, cudaStream_t> dnn_streams_;
+  bool armed_ = false;
+  Mutant mutant_;
+  std::map<std::size_t, std::vector<StreamCall>> calls_;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> made_;  // calls, by stream and kind
+  std::map<cudaEvent_t, std::string> records_;                       // the last one of each event
+  bool changed_ = false;
+  Call held_back_;
+};
+
+/// Returns the mutants of the calls of a step: each wait, record, memset and copy left out, and
+/// neighbours exchanged unless the exchange does nothing or only makes work wait for more.
+std::vector<Mutant> mutants_of(const std::vector<StreamCall>& calls);
+std::string to_string(const Mutant& mutant);
+
+}  // namespace towerflow::testing
