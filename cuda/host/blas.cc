@@ -8,6 +8,7 @@
 
 #include "cuda/host/blas_descriptors.h"
 #include "cuda/host/blas_problem.h"
+#include "cuda/host/coverage.h"
 #include "cuda/host/libraries.h"
 #include "cuda/host/library_handles.h"
 
@@ -224,6 +225,7 @@ void fill_cublaslt(Table& table) {
 #define TOWERFLOW_ENTRY(name) table.name = &host::name;
   TOWERFLOW_CUDA_CUBLASLT(TOWERFLOW_ENTRY)
 #undef TOWERFLOW_ENTRY
+  count_calls(table);
 }
 
 }  // namespace towerflow::cuda::host

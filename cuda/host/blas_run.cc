@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/host/blas_problem.h"
+#include "cuda/host/coverage.h"
 #include "cuda/host/product.h"
 
 namespace towerflow::cuda::host {
@@ -89,6 +90,7 @@ class Batch {
 
  private:
   void apply_epilogue() {
+    count_epilogue(p_.epilogue);
     if (p_.reads_bias()) {
       const Doubles bias = read_vector(p_.d.number, p_.bias, index_ * p_.bias_batch_stride, p_.m);
       for (std::size_t i = 0; i < d_.size(); ++i) d_[i] += bias[i / static_cast<std::size_t>(p_.n)];

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "cuda/host/coverage.h"
 #include "cuda/host/dnn_descriptor.h"
 #include "cuda/host/libraries.h"
 #include "cuda/host/library_handles.h"
@@ -110,6 +111,7 @@ void fill_cudnn(Table& table) {
 #define TOWERFLOW_ENTRY(name) table.name = &host::name;
   TOWERFLOW_CUDA_CUDNN(TOWERFLOW_ENTRY)
 #undef TOWERFLOW_ENTRY
+  count_calls(table);
 }
 
 }  // namespace towerflow::cuda::host

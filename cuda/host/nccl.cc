@@ -1,6 +1,7 @@
 // NCCL for ranks that are devices of one process.
 #include <cstring>
 
+#include "cuda/host/coverage.h"
 #include "cuda/host/libraries.h"
 #include "cuda/host/library_handles.h"
 #include "cuda/host/nccl_group.h"
@@ -269,6 +270,7 @@ void fill_nccl(Table& table) {
 #define TOWERFLOW_ENTRY(name) table.name = &host::name;
   TOWERFLOW_CUDA_NCCL(TOWERFLOW_ENTRY)
 #undef TOWERFLOW_ENTRY
+  count_calls(table);
 }
 
 }  // namespace towerflow::cuda::host

@@ -4,6 +4,7 @@
 // be compiled for the host by other means before the emulation can run it.
 #include <dlfcn.h>
 
+#include "cuda/host/coverage.h"
 #include "cuda/host/libraries.h"
 
 namespace towerflow::cuda::host {
@@ -18,6 +19,7 @@ std::string fill_nvrtc(Table& table) {
   if (table.name == nullptr) missing = "libnvrtc.so.13 has no function " #name;
   TOWERFLOW_CUDA_NVRTC(TOWERFLOW_ENTRY)
 #undef TOWERFLOW_ENTRY
+  if (missing.empty()) count_calls(table);
   return missing;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cuda/host/block.h"
 #include "cuda/host/buffer_trace.h"
+#include "cuda/host/coverage.h"
 #include "cuda/host/host_kernel.h"
 #include "cuda/host/launch_trace.h"
 
@@ -100,6 +101,7 @@ void set_order(std::uint64_t seed) { order_seed = seed; }
 KernelTrace run_kernel(const HostKernel& kernel, const Launch& launch, void* const* arguments,
                        const std::function<const Buffer*(const void*)>& buffer_of) {
   check_limits(kernel, launch);
+  count_launch(kernel.name);
   BufferTrace trace;
   const HostArguments translated(kernel, arguments, buffer_of, trace);
   BlockRunner runner(kernel, launch, translated.pointers());

@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "cuda/host/coverage.h"
 #include "cuda/host/visible.h"
 #include "cuda/table/table.h"
 
@@ -17,6 +18,7 @@ inline void add_runtime(Table& table) {
 #define TOWERFLOW_ENTRY(name) table.name = &host::name;
   TOWERFLOW_CUDA_RUNTIME(TOWERFLOW_ENTRY)
 #undef TOWERFLOW_ENTRY
+  count_calls(table);
 }
 
 }  // namespace towerflow::cuda::host
