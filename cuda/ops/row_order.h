@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cuda/ops/operands.h"
+#include "cuda/ops/key_sort.h"
 
 namespace towerflow::cuda {
 
@@ -15,7 +15,7 @@ class RowOrder {
 
   std::int64_t slices() const { return slices_; }
   std::int64_t rows() const { return rows_; }
-  std::size_t workspace_bytes() const { return 4 * part() + counts_; }
+  std::size_t workspace_bytes() const { return sort_.workspace_bytes(); }
 
   struct Sorted {
     const std::uint32_t* keys;   ///< [slices]: rows; those of `rows()` and above are skipped
@@ -26,13 +26,9 @@ class RowOrder {
   Sorted run(CudaQueue& queue, const void* indices, std::byte* workspace) const;
 
  private:
-  std::size_t part() const;
-
   std::int64_t slices_, rows_;
-  int bits_ = 0;  ///< of the largest key
-  unsigned tiles_;
-  std::size_t counts_;
-  cudaKernel_t keys_, drop_, count_, scan_, move_;
+  KeySort sort_;
+  cudaKernel_t keys_, drop_;
   CudaQueue::MakeError make_error_;
 };
 
