@@ -1,4 +1,5 @@
 // Products of batches of matrices.
+#include <memory>
 #include <optional>
 
 #include "cuda/backend/blas_product.h"

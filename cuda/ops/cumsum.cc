@@ -1,8 +1,6 @@
 // Running sums and products.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/graph/error.h"
 #include "cuda/ops/operands.h"
 #include "ops/kernel_dims.h"

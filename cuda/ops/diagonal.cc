@@ -1,8 +1,6 @@
 // Diagonals of matrices.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/graph/error.h"
 #include "cuda/ops/operands.h"
 #include "ops/array/diagonal_attrs.h"

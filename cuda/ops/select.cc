@@ -1,6 +1,4 @@
 // Choices between two tensors.
-#include <algorithm>
-
 #include "cuda/ops/operands.h"
 
 namespace towerflow::cuda {

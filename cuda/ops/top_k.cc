@@ -1,8 +1,6 @@
 // The largest elements of rows, and whether a class is among them.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/graph/error.h"
 #include "cuda/ops/key_sort.h"
 #include "ops/kernel_dims.h"
