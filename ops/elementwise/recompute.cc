@@ -16,8 +16,8 @@ namespace towerflow {
 namespace {
 
 constexpr std::size_t kLeastBytes = 1024 * 1024;  // smaller results are kept: they free little
-constexpr int kFar = 64;            // nodes between two uses of a result that is computed again
-constexpr std::size_t kSmall = 16;  // an input smaller by this factor may live longer for it
+constexpr int kFar = 64;                // nodes between two uses of a result that is computed again
+constexpr std::size_t kSmallPart = 16;  // an input smaller by this factor may live longer for it
 
 /// Finds the results that are needed early, then not for long, and then late, and whose inputs are
 /// kept until then anyway. Adds a second node for the late uses.
@@ -159,7 +159,7 @@ class Recomputer {
       if (from.is_known(static_cast<std::size_t>(input.output)) || from.feed >= 0) return true;
       if (graph_.root_variable(input) >= 0 || from.device != node.device) return false;
       const std::size_t bytes = bytes_of(input);
-      const bool small = bytes > 0 && bytes * kSmall <= bytes_of({id, 0});
+      const bool small = bytes > 0 && bytes * kSmallPart <= bytes_of({id, 0});
       return small || last_use_[input] >= position;
     });
   }
