@@ -57,7 +57,7 @@ const std::vector<SmallModel>& small_models() {
        {{"depth", std::int64_t{8}}},
        {"FusedBatchNormV3 ", "FusedBatchNormGradV3 "}},
       {&models::batch_norm::kModel, 2, {}, {}},
-      {&models::three_stage_gan::kModel, 2, {}, {}},
+      {&models::three_stage_gan::kModel, 4, {}, {}},
       {&models::vaegan::kModel, 2, {}, {}},
       {&models::char_lstm::kModel, 1, {{"rnn-size", std::int64_t{4}}}, {}}};
   return all;
