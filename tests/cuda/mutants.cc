@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -34,6 +35,65 @@ const cuda::host::HostKernel* find_host_kernel(const std::string& name) {
   }();
   if (find == nullptr) throw std::logic_error("the emulation's plug-in is not open");
   return find(name);
+}
+
+bool is_order(const StreamCall& call) { return call.kind == "wait" || call.kind == "record"; }
+
+std::string name_of(const StreamCall& call) {
+  return fmt::format("{} {} {} {}", call.stream, call.kind, call.number, call.what);
+}
+std::string record_name(std::size_t number, std::size_t stream) {
+  return fmt::format("for record {} of stream {}", number, stream);
+}
+
+/// How many pieces of work of each stream come before something.
+using Clock = std::map<std::size_t, std::size_t>;
+
+/// Returns what comes before each piece of work of a step.
+std::map<std::string, Clock> orders_of(const std::vector<StreamCall>& calls) {
+  std::map<std::size_t, std::vector<const StreamCall*>> streams;
+  std::set<std::string> all_records;
+  for (const StreamCall& call : calls) {
+    streams[call.stream].push_back(&call);
+    if (call.kind == "record") all_records.insert(record_name(call.number, call.stream));
+  }
+  std::map<std::string, Clock> orders, records;
+  std::map<std::size_t, Clock> clocks;
+  std::map<std::size_t, std::size_t> done;
+  // Does one call of a stream. Returns false if it waits for a record that is still to come.
+  const auto join = [](Clock& clock, const Clock& other) {
+    for (const auto& [stream, count] : other) clock[stream] = std::max(clock[stream], count);
+  };
+  const auto advance = [&](std::size_t stream, const StreamCall& call) {
+    Clock& clock = clocks[stream];
+    for (const std::string& name : call.after) {
+      if (!all_records.contains(name)) continue;
+      const auto known = records.find(name);
+      if (known == records.end()) return false;
+      join(clock, known->second);
+    }
+    if (call.kind == "record") {
+      records[record_name(call.number, stream)] = clock;
+    } else if (call.kind != "wait") {
+      orders[name_of(call)] = clock;
+      ++clock[stream];
+    } else if (const auto known = records.find(call.what); known != records.end()) {
+      join(clock, known->second);
+    } else {
+      return !all_records.contains(call.what);  // an event of before says nothing of this step
+    }
+    return true;
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const auto& [stream, own] : streams) {
+      while (done[stream] < own.size() && advance(stream, *own[done[stream]])) {
+        ++done[stream];
+        moved = true;
+      }
+    }
+  }
+  return orders;
 }
 
 }  // namespace
@@ -71,6 +131,14 @@ struct Mutations::Calls {
     active.load()->note_record(event, stream);
     return runtime(stream, {.kind = "record"},
                    [=](const cuda::Table& base) { return base.cudaEventRecord(event, stream); });
+  }
+  static cudaError_t query(cudaEvent_t event) {
+    Mutations& own = *active;
+    const std::string name = own.record_of(event);
+    const cudaError_t status = own.base_->cudaEventQuery(event);
+    const std::lock_guard lock(own.mutex_);
+    if (status == cudaSuccess) own.seen_.push_back(name);
+    return status;
   }
   static cudaError_t set(void* at, int value, std::size_t bytes, cudaStream_t stream) {
     const std::string what = fmt::format("{} bytes", bytes);
@@ -159,6 +227,7 @@ void Mutations::update() {
   table_.cudaLibraryGetKernel = &Calls::get_kernel;
   table_.cudaStreamWaitEvent = &Calls::wait;
   table_.cudaEventRecord = &Calls::record;
+  table_.cudaEventQuery = &Calls::query;
   table_.cudaMemsetAsync = &Calls::set;
   table_.cudaMemcpyAsync = &Calls::copy;
   table_.cudaLaunchKernelExC = &Calls::launch;
@@ -173,6 +242,7 @@ void Mutations::arm(const Mutant& mutant) {
   mutant_ = mutant;
   calls_.clear();
   made_.clear();
+  seen_.clear();
   records_.clear();
   changed_ = false;
 }
@@ -203,7 +273,7 @@ bool Mutations::changed() const {
 void Mutations::note_record(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   const std::size_t from = streams_[stream];
-  records_[event] = fmt::format("for record {} of stream {}", made_[{from, "record"}], from);
+  records_[event] = record_name(made_[{from, "record"}], from);
 }
 
 std::string Mutations::record_of(cudaEvent_t event) const {
@@ -220,6 +290,7 @@ int Mutations::pass(cudaStream_t stream, StreamCall call, const Call& now, Call 
       call.stream = streams_[stream];
       call.can_be_late = late != nullptr;
       if (call.kind != "wait") call.number = made_[{call.stream, call.kind}]++;
+      call.after = seen_;
       calls_[call.stream].push_back(call);
       const StreamCall& wanted = mutant_.call;
       const bool is_wanted = wanted.stream == call.stream && wanted.kind == call.kind &&
@@ -264,21 +335,34 @@ Mutations::Call Mutations::late_launch(const cudaLaunchConfig_t& config, const v
 }
 
 std::vector<Mutant> mutants_of(const std::vector<StreamCall>& calls) {
-  static const std::set<std::string> orders = {"wait", "record"};
   std::vector<Mutant> mutants;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const StreamCall& call = calls[i];
-    const bool is_order = orders.contains(call.kind);
-    if (is_order || call.kind == "memset" || call.kind == "copy") {
+    if (is_order(call) || call.kind == "memset" || call.kind == "copy") {
       mutants.push_back({.change = Mutant::Change::drop, .call = call});
     }
     if (i + 1 == calls.size() || calls[i + 1].stream != call.stream || !call.can_be_late) continue;
-    const std::string& next = calls[i + 1].kind;
-    // A record that comes later, or a wait that comes earlier, only makes work wait for more.
-    if (call.kind == "record" || next == "wait") continue;
-    mutants.push_back({.change = Mutant::Change::swap, .call = call});
+    const StreamCall& next = calls[i + 1];
+    // Work of one stream may well be exchanged if one does not depend on the other.
+    if ((call.kind == "wait" && !is_order(next)) || (!is_order(call) && next.kind == "record")) {
+      mutants.push_back({.change = Mutant::Change::swap, .call = call});
+    }
   }
   return mutants;
+}
+
+bool changes_order(const std::vector<StreamCall>& calls, const Mutant& mutant) {
+  if (mutant.change == Mutant::Change::drop && !is_order(mutant.call)) return true;
+  std::vector<StreamCall> changed = calls;
+  const auto at = std::find_if(changed.begin(), changed.end(), [&](const StreamCall& call) {
+    return name_of(call) == name_of(mutant.call);
+  });
+  if (mutant.change == Mutant::Change::drop) {
+    changed.erase(at);
+  } else {
+    std::iter_swap(at, at + 1);
+  }
+  return orders_of(changed) != orders_of(calls);
 }
 
 std::string to_string(const Mutant& mutant) {

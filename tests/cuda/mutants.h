@@ -23,7 +23,8 @@ struct StreamCall {
   std::size_t number = 0;  ///< among the calls of its kind; of a wait, 0
   std::string kind;  ///< "wait", "record", "memset", "copy", "launch", "product", "convolution"
   std::string what;  ///< the name of the kernel, the bytes; of a wait, for which record
-  bool can_be_late = true;  ///< whether its arguments can be kept
+  std::vector<std::string> after{};  ///< the records that the host had seen to be done
+  bool can_be_late = true;           ///< whether its arguments can be kept
 };
 
 struct Mutant {
@@ -74,14 +75,19 @@ class Mutations final : public cuda::TableLayer {
   Mutant mutant_;
   std::map<std::size_t, std::vector<StreamCall>> calls_;
   std::map<std::pair<std::size_t, std::string>, std::size_t> made_;  // calls, by stream and kind
-  std::map<cudaEvent_t, std::string> records_;                       // the last one of each event
+  std::vector<std::string> seen_;               // records that the host knows to be done
+  std::map<cudaEvent_t, std::string> records_;  // the last one of each event
   bool changed_ = false;
   Call held_back_;
 };
 
-/// Returns the mutants of the calls of a step: each wait, record, memset and copy left out, and
-/// neighbours exchanged unless the exchange does nothing or only makes work wait for more.
+/// Returns the mutants of the calls of a step: each wait, record, memset and copy left out, each
+/// wait behind the work that it is for, each record before the work that it is about.
 std::vector<Mutant> mutants_of(const std::vector<StreamCall>& calls);
+/// Returns whether a mutant makes the work of two streams less ordered. Many waits and records do
+/// not matter, since a later record of the same stream, or a third stream or the host, gives the
+/// same order.
+bool changes_order(const std::vector<StreamCall>& calls, const Mutant& mutant);
 std::string to_string(const Mutant& mutant);
 
 }  // namespace towerflow::testing
