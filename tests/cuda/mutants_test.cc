@@ -147,8 +147,8 @@ TEST_SUITE("mutants of the calls of a step") {
     }
     if (all) {
       std::cout << fmt::format(
-          "{} mutants, without {} that change no order: {} found by the order of accesses, {} by an "
-          "error, {} by values, {} not found, {} where another wait did it\n",
+          "{} mutants, without {} that change no order: {} found by the order of accesses, {} by "
+          "an error, {} by values, {} not found, {} where another wait did it\n",
           mutants.size(), implied, found["order"], found["error"], found["values"], found[""],
           found["unmade"] + found["implied"]);
     }

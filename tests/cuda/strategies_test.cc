@@ -8,6 +8,7 @@
 
 #include "models/models.h"
 #include "models/update_bench.h"
+#include "tests/support/cuda_devices.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -27,7 +28,7 @@ std::vector<double> losses_of(VariableUpdate update, models::StepBenchOptions op
 models::StepBenchOptions small(bool gpus, std::uint64_t seed = 0) {
   models::StepBenchOptions options{.num_towers = 2, .batch_size = 4};
   if (gpus)
-    options.devices.cuda = {.count = 2, .emulated = true, .seed = seed};
+    options.devices.cuda = testing::cuda_devices(2, seed);
   else
     options.devices.simulated = {.count = 2, .latency = 0};
   return options;
@@ -74,7 +75,7 @@ TEST_SUITE("strategies on emulated GPUs") {
     Graph graph;
     const auto guard = graph.as_default();
     ConfigProto config{.allow_soft_placement = true};
-    config.cuda = {.count = 2, .emulated = true, .seed = 3};
+    config.cuda = testing::cuda_devices(2, 3);
     std::vector<Operation> adds;
     tf::Variable sum;
     {

@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/global_step.h"
 #include "models/models.h"
 #include "tests/models/steps.h"
+#include "tests/support/cuda_devices.h"
 #include "tests/support/error_text.h"
 #include "towerflow/tf.h"
 
@@ -21,7 +23,7 @@ namespace {
 
 ConfigProto on_gpus(int count, std::uint64_t seed = 0) {
   ConfigProto config{.allow_soft_placement = true};
-  config.cuda = {.count = count, .emulated = true, .seed = seed};
+  if (count > 0) config.cuda = testing::cuda_devices(count, seed);
   return config;
 }
 
@@ -118,8 +120,9 @@ TEST_SUITE("training on emulated GPUs") {
         report = session.plan_report(step.fetches, step.feeds);
       });
       CHECK(largest_difference(found, expected) < 1e-5);
-      CHECK(report.find("device:GPU:1, compute") != std::string::npos);
-      CHECK(report.find("[host emulation, cuBLASLt]") != std::string::npos);
+      const bool two = testing::cuda_devices(2).count == 2;
+      CHECK((report.find("device:GPU:1, compute") != std::string::npos) == two);
+      CHECK(report.find("[" + testing::cuda_label("cuBLASLt") + "]") != std::string::npos);
     }
   }
 
@@ -128,11 +131,15 @@ TEST_SUITE("training on emulated GPUs") {
     trained(kSteps.at("mnist"), on_gpus(2), [&](Session& session, const Step& step) {
       report = session.plan_report(step.fetches, step.feeds);
     });
-    for (const char* kernel :
-         {"_FusedConv2D [host emulation, cuDNN]", "_FusedMatMul [host emulation, cuBLASLt]",
-          "_MaxPoolReluGrad [host emulation, cuda]", "Conv2DBackpropFilter [host emulation, cuDNN]",
-          "Conv2DBackpropInput [host emulation, cuDNN]",
-          "SparseSoftmaxCrossEntropyWithLogits [host emulation, cuda]"}) {
+    const std::pair<const char*, const char*> kernels[] = {
+        {"_FusedConv2D", "cuDNN"},
+        {"_FusedMatMul", "cuBLASLt"},
+        {"_MaxPoolReluGrad", "cuda"},
+        {"Conv2DBackpropFilter", "cuDNN"},
+        {"Conv2DBackpropInput", "cuDNN"},
+        {"SparseSoftmaxCrossEntropyWithLogits", "cuda"}};
+    for (const auto& [op, library] : kernels) {
+      const std::string kernel = std::string(op) + " [" + testing::cuda_label(library) + "]";
       CAPTURE(kernel);
       CHECK(report.find(kernel) != std::string::npos);
     }
@@ -192,12 +199,13 @@ TEST_SUITE("training on emulated GPUs") {
             doctest::Approx(1 + x[0] * x[3] + x[1] * x[4] + x[2] * x[5]).epsilon(1e-6));
       const std::string report = session.plan_report(std::vector<Fetch>{y}, feeds);
       CAPTURE(report);
-      CHECK(report.find(gpus ? "_FusedMatMul [host emulation, cuBLASLt]"
-                             : "_FusedMatMul [oneDNN]") != std::string::npos);
+      const std::string library = gpus ? testing::cuda_label("cuBLASLt") : "oneDNN";
+      CHECK(report.find("_FusedMatMul [" + library + "]") != std::string::npos);
     }
   }
 
   TEST_CASE("a program that needs more memory than a GPU has is told so") {
+    if (!testing::cuda_devices(1).emulated) return;
     Graph graph;
     const auto guard = graph.as_default();
     const auto gpu = tf::device("/gpu:0");

@@ -14,6 +14,7 @@
 #include "tests/ops/cases/build_case.h"
 #include "tests/ops/cases/plan_case.h"
 #include "tests/ops/cases/walk.h"
+#include "tests/support/cuda_devices.h"
 #include "tests/support/grad_check.h"
 
 namespace towerflow::testing {
@@ -241,7 +242,7 @@ ConfigProto device_config(const std::string& device) {
     config.simulated.count = 1;
     config.simulated.latency = 0;
   }
-  if (device.find("GPU") != std::string::npos) config.cuda = {.count = 1, .emulated = true};
+  if (device.find("GPU") != std::string::npos) config.cuda = cuda_devices(1);
   return config;
 }
 
