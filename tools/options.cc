@@ -129,11 +129,12 @@ void add_skipped_passes(CLI::App& app, const std::string& name, PassOptions& pas
   };
   app.add_option_function<std::vector<std::string>>(
          name, take,
-         "passes to do without: unread, fold, share, recompute, reuse, winograd, or kinds of rewrites: "
+         "passes to do without: unread, fold, share, recompute, reuse, winograd, or kinds of "
+         "rewrites: "
          "layers, updates, elementwise")
       ->delimiter(',')
-      ->check(one_of(
-          {"unread", "fold", "share", "recompute", "reuse", "winograd", "layers", "updates", "elementwise"}))
+      ->check(one_of({"unread", "fold", "share", "recompute", "reuse", "winograd", "layers",
+                      "updates", "elementwise"}))
       ->type_name("PASS,..");
 }
 

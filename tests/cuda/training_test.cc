@@ -132,12 +132,9 @@ TEST_SUITE("training on emulated GPUs") {
       report = session.plan_report(step.fetches, step.feeds);
     });
     const std::pair<const char*, const char*> kernels[] = {
-        {"_FusedConv2D", "cuDNN"},
-        {"_FusedMatMul", "cuBLASLt"},
-        {"_MaxPoolReluGrad", "cuda"},
-        {"Conv2DBackpropFilter", "cuDNN"},
-        {"Conv2DBackpropInput", "cuDNN"},
-        {"SparseSoftmaxCrossEntropyWithLogits", "cuda"}};
+        {"_FusedConv2D", "cuDNN"},        {"_FusedMatMul", "cuBLASLt"},
+        {"_MaxPoolReluGrad", "cuda"},     {"Conv2DBackpropFilter", "cuDNN"},
+        {"Conv2DBackpropInput", "cuDNN"}, {"SparseSoftmaxCrossEntropyWithLogits", "cuda"}};
     for (const auto& [op, library] : kernels) {
       const std::string kernel = std::string(op) + " [" + testing::cuda_label(library) + "]";
       CAPTURE(kernel);
