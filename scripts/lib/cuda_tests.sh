@@ -1,5 +1,8 @@
 # shellcheck shell=bash
-# Shared by the scripts that test the CUDA backend. Sourced after common.sh.
+# Shared by the scripts that test the CUDA backend: those of common.sh, and what builds and runs
+# these tests. Sourced, never run.
+# shellcheck source=scripts/lib/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # Where they build: as scripts/test does.
 dir=$root/build-test
