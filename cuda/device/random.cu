@@ -4,7 +4,6 @@
 // RandomState writes a state that the host knows. RandomBounds_DTYPE checks that low < high, and
 // else sets *error to them; RandomUniformInt then gives any numbers.
 #include "cuda/device/arguments.h"
-#include "cuda/device/normal.cuh"
 #include "cuda/device/philox.cuh"
 #include "ops/random/box_muller.h"
 
@@ -46,8 +45,8 @@ TOWERFLOW_DEVICE void next_normals(Stream& stream, Group<double>& g) {
   const Words words = stream.next();
   const double angle = random::kTwoPi * random::unit_double(words.w[2], words.w[3]);
   const double u = larger(random::unit_double(words.w[0], words.w[1]), random::kSmallestUniform);
-  const double radius = std::sqrt(-2.0 * log_double(u));
-  sincos_double(angle, g.v[0], g.v[1]);
+  const double radius = std::sqrt(-2.0 * random::log_double(u));
+  random::sincos_double(angle, g.v[0], g.v[1]);
   g.v[0] *= radius;
   g.v[1] *= radius;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/device/host_device.h"
+#include "ops/random/box_muller_double.h"
 
 // Box and Muller's pairs of normals, and the logarithm, sine and cosine that they need.
 //
@@ -31,7 +32,6 @@ TOWERFLOW_HOST_DEVICE inline double unit_double(std::uint32_t high, std::uint32_
 }
 
 inline constexpr double kTwoPi = 0x1.921fb54442d18p+2;
-inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 /// Lower bound of the logarithm's argument, which keeps it away from 0; TensorFlow's value.
 inline constexpr double kSmallestUniform = 1.0e-7;
 
@@ -92,11 +92,5 @@ TOWERFLOW_HOST_DEVICE void box_muller(const std::uint32_t* x0, const std::uint32
 /// Computes one pair of standard normals from four words, each within about one ulp of the exact
 /// value for these words.
 void box_muller(const std::array<std::uint32_t, 4>& words, double& first, double& second) noexcept;
-
-/// Returns the natural logarithm of a positive normal double, within 0.53 ulp.
-double log_double(double u) noexcept;
-
-/// Computes sine and cosine of `x` in [0, 2 pi], within 0.55 ulp.
-void sincos_double(double x, double& sine, double& cosine) noexcept;
 
 }  // namespace towerflow::random
