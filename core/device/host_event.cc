@@ -1,5 +1,7 @@
 #include "core/device/host_event.h"
 
+#include "core/device/cancellable_wait.h"
+
 namespace towerflow {
 
 void HostEvent::reset() {
@@ -18,24 +20,7 @@ void HostEvent::set(State reached) {
 
 void HostEvent::await(State wanted, std::uint64_t wanted_use, Cancellation* cancellation) {
   const auto reached = [&] { return state() >= wanted || use() != wanted_use; };
-  if (reached()) return;
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (cancellation == nullptr) {
-    lock.lock();
-    changed_.wait(lock, reached);
-    return;
-  }
-  // The flag belongs to this wait only: several threads may wait for one event, and a run that is
-  // cancelled just as the wait ends must leave no state behind for the next use.
-  bool cancelled = false;
-  const CancellationCallback wake(*cancellation, [this, &cancelled] {
-    std::lock_guard waking(mutex_);
-    cancelled = true;
-    changed_.notify_all();
-  });
-  lock.lock();
-  changed_.wait(lock, [&] { return reached() || cancelled; });
-  lock.unlock();  // before ~CancellationCallback, which waits for a call that may need the lock
+  wait_until_reached(mutex_, changed_, reached, cancellation);
 }
 
 }  // namespace towerflow

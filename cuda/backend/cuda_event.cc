@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/device/cancellable_wait.h"
 #include "cuda/backend/check.h"
 #include "cuda/backend/device.h"
 
@@ -108,22 +109,7 @@ void CudaEvent::make_wait(cudaStream_t stream) const {
 
 void CudaEvent::await(std::uint64_t wanted, Cancellation* cancellation) {
   const auto reached = [&] { return recorded(wanted) || use() != wanted; };
-  if (reached()) return;
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (cancellation == nullptr) {
-    lock.lock();
-    changed_.wait(lock, reached);
-    return;
-  }
-  bool cancelled = false;
-  const CancellationCallback wake(*cancellation, [this, &cancelled] {
-    const std::lock_guard waking(mutex_);
-    cancelled = true;
-    changed_.notify_all();
-  });
-  lock.lock();
-  changed_.wait(lock, [&] { return reached() || cancelled; });
-  lock.unlock();  // before ~CancellationCallback, which waits for a call that may need the lock
+  wait_until_reached(mutex_, changed_, reached, cancellation);
 }
 
 /// Asks again and again, first without a pause: what is awaited mostly takes less time than a
