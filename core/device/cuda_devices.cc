@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/device/backend.h"
+#include "core/device/option_parts.h"
 #include "core/graph/error.h"
 
 namespace towerflow {
@@ -64,14 +65,8 @@ CudaDevices parse_cuda_devices(std::string_view text) {
   const std::string_view count = text.substr(0, text.find(','));
   options.count = parse_count(device, count);
   text.remove_prefix(count.size());
-  while (!text.empty()) {
-    text.remove_prefix(1);
-    const std::string_view part = text.substr(0, text.find(','));
-    text.remove_prefix(part.size());
-    const std::size_t equals = part.find('=');
-    const std::string_view key = part.substr(0, equals);
-    const std::string_view value =
-        equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
+  for_each_option_part(text, [&](std::string_view part, std::string_view key,
+                                 std::string_view value) {
     if (!options.emulated) {
       throw ValueError(
           fmt::format("'{}' of {}{}: only cuda-host:N has options", part, device, count));
@@ -86,7 +81,7 @@ CudaDevices parse_cuda_devices(std::string_view text) {
     } else {
       throw ValueError(fmt::format("'{}' of an emulated GPU: it has memory, seed, delay", part));
     }
-  }
+  });
   check(options);
   return options;
 }

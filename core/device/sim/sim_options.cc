@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/device/backend.h"
+#include "core/device/option_parts.h"
 #include "core/graph/error.h"
 
 namespace towerflow {
@@ -116,14 +117,7 @@ SimulatedDevices parse_simulated_devices(std::string_view text) {
   if (error != std::errc{} || stop != rest.data() + rest.size() || options.count < 1) {
     throw ValueError(fmt::format("sim:{}: wanted a number of devices", rest));
   }
-  while (!text.empty()) {
-    text.remove_prefix(1);
-    const std::string_view part = text.substr(0, text.find(','));
-    text.remove_prefix(part.size());
-    const std::size_t equals = part.find('=');
-    const std::string_view key = part.substr(0, equals);
-    const std::string_view value =
-        equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
+  for_each_option_part(text, [&](std::string_view, std::string_view key, std::string_view value) {
     if (key == "bandwidth") {
       options.bandwidth = parse_quantity(key, value, kRates);
     } else if (key == "latency") {
@@ -143,7 +137,7 @@ SimulatedDevices parse_simulated_devices(std::string_view text) {
           "'{}' of a simulated accelerator: it has bandwidth, latency, slow, memory, jitter, fault",
           key));
     }
-  }
+  });
   check(options);
   return options;
 }
