@@ -4,6 +4,7 @@
 //   RGBToHSV_T(x, y, pixels), HSVToRGB_T(x, y, pixels)
 //   AdjustHue_float32(x, delta, y, pixels), AdjustSaturation_float32(x, scale, y, pixels)
 #include "cuda/device/functors.cuh"
+#include "ops/image/turned_hue.h"
 
 namespace towerflow::cuda::device {
 namespace {
@@ -68,34 +69,15 @@ TOWERFLOW_DEVICE float chosen(int which, float first, float second, float third)
   return which == 0 ? first : which == 1 ? second : third;
 }
 
-/// Turns the hue by `turn` sixths of a circle. The largest and the smallest number stay the same.
+/// Turns the hue by `turn` sixths of a circle.
 TOWERFLOW_DEVICE Colour<float> turn_hue(const Colour<float>& x, float turn) {
-  const float r = x.v[0], g = x.v[1], b = x.v[2], high = highest(x), low = lowest_of(x);
-  // The sector of the circle, in whose even ones the middle number grows with the hue.
-  int sector = 0;
-  float middle = g;
-  if (r < g) {
-    sector = b < r ? 1 : b > g ? 3 : 2;
-    middle = sector == 1 ? r : sector == 3 ? g : b;
-  } else {
-    sector = b < g ? 0 : b > r ? 4 : 5;
-    middle = sector == 0 ? g : sector == 4 ? r : b;
-  }
-  float hue = 0;
-  if (high != low) {
-    const float ratio = (middle - low) / (high - low);
-    hue = static_cast<float>(sector) + (sector % 2 == 0 ? ratio : 1 - ratio);
-  }
-  hue += turn;
-  if (!(hue >= 0 && hue < 6)) hue -= 6 * std::floor(hue / 6);
-  if (!(hue >= 0 && hue < 6)) hue = 0;  // NaN, or a rounded result
-  sector = static_cast<int>(hue);
-  const float ratio = hue - static_cast<float>(sector);
-  middle = low + (sector % 2 == 0 ? ratio : 1 - ratio) * (high - low);
+  const TurnedHue turned(x.v[0], x.v[1], x.v[2], turn);
   // Which of high, middle and low each channel has, two bits for each sector.
   constexpr int kRed = 0b00'01'10'10'01'00, kGreen = 0b10'10'01'00'00'01,
                 kBlue = 0b01'00'00'01'10'10;
-  const auto part = [&](int table) { return chosen(table >> 2 * sector & 3, high, middle, low); };
+  const auto part = [&](int table) {
+    return chosen(table >> 2 * turned.sector & 3, turned.high, turned.middle, turned.low);
+  };
   return {{part(kRed), part(kGreen), part(kBlue)}};
 }
 

@@ -7,34 +7,10 @@
 //   CropAndResizeGradBoxes_T   dy, x -> dboxes [boxes, 4]; a block for each box, grid.x: any number
 #include "cuda/device/arguments.h"
 #include "cuda/device/group.cuh"
+#include "ops/image/crop_place.h"
 
 namespace towerflow::cuda::device {
 namespace {
-
-/// Where a row or column of a crop lies in the image.
-struct CropPlace {
-  float share = 0;
-  bool inside;
-  int before = 0, after = 0, closest = 0;
-
-  TOWERFLOW_DEVICE CropPlace(float first, float last, int size, int crop_size, int i) {
-    const auto span = static_cast<float>(size - 1);
-    float place;
-    if (crop_size > 1) {
-      const float scale = (last - first) * span / static_cast<float>(crop_size - 1);
-      place = first * span + static_cast<float>(i) * scale;
-    } else {
-      place =
-          static_cast<float>(0.5 * static_cast<double>(first + last) * static_cast<double>(span));
-    }
-    inside = place >= 0 && place <= span;
-    if (!inside) return;
-    before = static_cast<int>(std::floor(place));
-    after = static_cast<int>(std::ceil(place));
-    closest = static_cast<int>(std::round(place));
-    share = place - static_cast<float>(before);
-  }
-};
 
 /// Returns the image of a box, or -1 if there is none, which also sets *error.
 TOWERFLOW_DEVICE int64 image_of(const int* images, const float* boxes, int64 box,
@@ -57,10 +33,10 @@ TOWERFLOW_DEVICE void crop(const T* x, const float* boxes, const int* images, fl
     const int64 c = i - pixel * s.channels;
     const float* b = boxes + 4 * box;
     const int64 image = image_of(images, boxes, box, s, error);
-    const CropPlace at(b[0], b[2], s.height, s.crop_height,
-                       static_cast<int>(line - box * s.crop_height));
-    const CropPlace to(b[1], b[3], s.width, s.crop_width,
-                       static_cast<int>(pixel - line * s.crop_width));
+    const CropPlace<int> at(b[0], b[2], s.height, s.crop_height,
+                            static_cast<int>(line - box * s.crop_height));
+    const CropPlace<int> to(b[1], b[3], s.width, s.crop_width,
+                            static_cast<int>(pixel - line * s.crop_width));
     if (image < 0 || !at.inside || !to.inside) {
       y[i] = s.outside;
       continue;
@@ -96,12 +72,12 @@ TOWERFLOW_DEVICE void crop_grad_image(const float* dy, const float* boxes, const
       const float* from =
           dy + box * s.crop_height * s.crop_width * s.channels + i - pixel * s.channels;
       for (int v = 0; v < s.crop_height; ++v) {
-        const CropPlace at(b[0], b[2], s.height, s.crop_height, v);
+        const CropPlace<int> at(b[0], b[2], s.height, s.crop_height, v);
         const bool first_row = s.nearest != 0 ? at.closest == row : at.before == row;
         const bool second_row = s.nearest == 0 && at.after == row;
         if (!at.inside || (!first_row && !second_row)) continue;
         for (int u = 0; u < s.crop_width; ++u) {
-          const CropPlace to(b[1], b[3], s.width, s.crop_width, u);
+          const CropPlace<int> to(b[1], b[3], s.width, s.crop_width, u);
           if (!to.inside) continue;
           const float slope = from[(int64{v} * s.crop_width + u) * s.channels];
           const auto add = [&](bool hit, float row_share, float column_share) {
@@ -147,8 +123,8 @@ TOWERFLOW_DEVICE void crop_grad_boxes(const float* dy, const T* x, const float* 
       const int64 pixel = i / s.channels, c = i - pixel * s.channels;
       const int v = static_cast<int>(pixel / s.crop_width);
       const int u = static_cast<int>(pixel - int64{v} * s.crop_width);
-      const CropPlace at(b[0], b[2], s.height, s.crop_height, v);
-      const CropPlace to(b[1], b[3], s.width, s.crop_width, u);
+      const CropPlace<int> at(b[0], b[2], s.height, s.crop_height, v);
+      const CropPlace<int> to(b[1], b[3], s.width, s.crop_width, u);
       if (!at.inside || !to.inside) continue;
       const auto value = [&](int row, int column) {
         return static_cast<float>(

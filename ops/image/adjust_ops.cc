@@ -7,6 +7,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_def.h"
 #include "ops/family.h"
+#include "ops/image/turned_hue.h"
 #include "ops/nn/window_args.h"
 #include "ops/range_kernel.h"
 
@@ -119,37 +120,14 @@ std::unique_ptr<PreparedKernel> contrast_kernel(const KernelRequest& request) {
   return sliced_kernel(std::make_unique<ContrastKernel>(request.inputs[0].shape), {{0, 0}});
 }
 
-/// Turns the hue of a colour by `turn` sixths of a circle. The largest and the smallest number stay
-/// the same.
+/// Turns the hue of a colour by `turn` sixths of a circle.
 void turn_hue(const float* rgb, float turn, float* out) {
-  const float r = rgb[0], g = rgb[1], b = rgb[2];
-  const float high = std::max(r, std::max(g, b)), low = std::min(r, std::min(g, b));
-  // The sector of the circle, in whose even ones the middle number grows with the hue.
-  int sector = 0;
-  float middle = g;
-  if (r < g) {
-    sector = b < r ? 1 : b > g ? 3 : 2;
-    middle = sector == 1 ? r : sector == 3 ? g : b;
-  } else {
-    sector = b < g ? 0 : b > r ? 4 : 5;
-    middle = sector == 0 ? g : sector == 4 ? r : b;
-  }
-  float hue = 0;
-  if (high != low) {
-    const float ratio = (middle - low) / (high - low);
-    hue = static_cast<float>(sector) + (sector % 2 == 0 ? ratio : 1 - ratio);
-  }
-  hue += turn;
-  if (!(hue >= 0 && hue < 6)) hue -= 6 * std::floor(hue / 6);
-  if (!(hue >= 0 && hue < 6)) hue = 0;  // NaN, or a rounded result
-  sector = static_cast<int>(hue);
-  const float ratio = hue - static_cast<float>(sector);
-  middle = low + (sector % 2 == 0 ? ratio : 1 - ratio) * (high - low);
+  const TurnedHue turned(rgb[0], rgb[1], rgb[2], turn);
   static constexpr int kOrder[6][3] = {{0, 1, 2}, {1, 0, 2}, {1, 2, 0},
                                        {2, 1, 0}, {2, 0, 1}, {0, 2, 1}};  // high, middle, low
-  out[kOrder[sector][0]] = high;
-  out[kOrder[sector][1]] = middle;
-  out[kOrder[sector][2]] = low;
+  out[kOrder[turned.sector][0]] = turned.high;
+  out[kOrder[turned.sector][1]] = turned.middle;
+  out[kOrder[turned.sector][2]] = turned.low;
 }
 
 /// Multiplies the saturation of a colour, whose hue and largest number stay the same.

@@ -10,6 +10,7 @@
 #include "ops/family.h"
 #include "ops/image/boxes.h"
 #include "ops/image/crop_attrs.h"
+#include "ops/image/crop_place.h"
 #include "ops/image/crops.h"
 #include "ops/kernel_dims.h"
 #include "ops/nn/window_args.h"
@@ -107,29 +108,6 @@ std::vector<OptionalGradient> crop_and_resize_gradient(const Operation& op,
   return {*dimage, dboxes, std::nullopt, std::nullopt};
 }
 
-/// Where a row, or a column, of a crop lies in the image.
-struct CropPlace {
-  CropPlace(float first, float last, std::int64_t size, std::int64_t crop_size, std::int64_t i) {
-    const auto span = static_cast<float>(size - 1);
-    if (crop_size > 1) {
-      const float scale = (last - first) * span / static_cast<float>(crop_size - 1);
-      place = first * span + static_cast<float>(i) * scale;
-    } else {
-      place =
-          static_cast<float>(0.5 * static_cast<double>(first + last) * static_cast<double>(span));
-    }
-    inside = place >= 0 && place <= span;
-    if (!inside) return;
-    before = static_cast<std::int64_t>(std::floor(place));
-    after = static_cast<std::int64_t>(std::ceil(place));
-    closest = static_cast<std::int64_t>(std::round(place));
-    share = place - static_cast<float>(before);
-  }
-  float place = 0, share = 0;
-  bool inside = false;
-  std::int64_t before = 0, after = 0, closest = 0;
-};
-
 /// Rows of crops are independent.
 template <class T>
 class CropKernel final : public CpuKernel {
@@ -155,9 +133,9 @@ class CropKernel final : public CpuKernel {
 
  private:
   void crop_row(const T* image, const float* box, std::int64_t row, float* y) const {
-    const CropPlace at(box[0], box[2], c_.height, c_.crop_height, row);
+    const CropPlace<std::int64_t> at(box[0], box[2], c_.height, c_.crop_height, row);
     for (std::int64_t x = 0; x < c_.crop_width; ++x, y += c_.channels) {
-      const CropPlace to(box[1], box[3], c_.width, c_.crop_width, x);
+      const CropPlace<std::int64_t> to(box[1], box[3], c_.width, c_.crop_width, x);
       if (!at.inside || !to.inside) {
         std::fill_n(y, c_.channels, outside_);
       } else if (c_.nearest) {
@@ -209,9 +187,9 @@ class CropGradImageKernel final : public CpuKernel {
  private:
   void add_crop(const float* dy, const float* box, T* dx) const {
     for (std::int64_t y = 0; y < c_.crop_height; ++y) {
-      const CropPlace at(box[0], box[2], c_.height, c_.crop_height, y);
+      const CropPlace<std::int64_t> at(box[0], box[2], c_.height, c_.crop_height, y);
       for (std::int64_t x = 0; x < c_.crop_width; ++x, dy += c_.channels) {
-        const CropPlace to(box[1], box[3], c_.width, c_.crop_width, x);
+        const CropPlace<std::int64_t> to(box[1], box[3], c_.width, c_.crop_width, x);
         if (!at.inside || !to.inside) continue;
         if (c_.nearest) {
           add_pixel(dy, 1, 1, dx + (at.closest * c_.width + to.closest) * c_.channels);
@@ -272,9 +250,9 @@ class CropGradBoxesKernel final : public CpuKernel {
   void differentiate(const float* dy, const T* image, const float* box, float* dbox) const {
     std::fill_n(dbox, 4, 0.0F);
     for (std::int64_t y = 0; y < c_.crop_height; ++y) {
-      const CropPlace at(box[0], box[2], c_.height, c_.crop_height, y);
+      const CropPlace<std::int64_t> at(box[0], box[2], c_.height, c_.crop_height, y);
       for (std::int64_t x = 0; x < c_.crop_width; ++x, dy += c_.channels) {
-        const CropPlace to(box[1], box[3], c_.width, c_.crop_width, x);
+        const CropPlace<std::int64_t> to(box[1], box[3], c_.width, c_.crop_width, x);
         if (!at.inside || !to.inside) continue;
         const T* top = image + at.before * c_.width * c_.channels;
         const T* bottom = image + at.after * c_.width * c_.channels;
