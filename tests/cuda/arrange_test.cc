@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "cuda/device/arguments.h"
@@ -20,16 +19,11 @@ using testing::check_values;
 using testing::DeviceMemory;
 using testing::launch_for;
 using testing::numbers;
+using testing::ramp;
 using i64 = std::int64_t;
 using Ints = std::vector<std::int32_t>;
 
 namespace {
-
-Ints ramp(std::size_t n) {
-  Ints values(n);
-  std::iota(values.begin(), values.end(), 100);
-  return values;
-}
 
 /// Takes the diagonals of two matrices one by one, then puts them back.
 void check_diagonals(const DiagonalShape& s) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -16,6 +17,13 @@ std::vector<T> numbers(std::size_t n, double low = -2, double high = 2, unsigned
   std::uniform_real_distribution<double> uniform(low, high);
   std::vector<T> values(n);
   for (T& value : values) value = static_cast<T>(uniform(random));
+  return values;
+}
+
+/// Returns 100, 101, .., which show where each came from.
+inline std::vector<std::int32_t> ramp(std::size_t n) {
+  std::vector<std::int32_t> values(n);
+  std::iota(values.begin(), values.end(), 100);
   return values;
 }
 

@@ -21,18 +21,13 @@ using testing::check_values;
 using testing::DeviceMemory;
 using testing::launch_for;
 using testing::numbers;
+using testing::ramp;
 using testing::Sorted;
 using testing::strided;
 using i64 = std::int64_t;
 using Ints = std::vector<std::int32_t>;
 
 namespace {
-
-Ints ramp(std::size_t n) {
-  Ints values(n);
-  std::iota(values.begin(), values.end(), 100);
-  return values;
-}
 
 template <class T>
 PadValue value_of(T value) {
