@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <set>
 #include <utility>
 
 #include "core/device/backend_registry.h"
+#include "core/device/visible_devices.h"
 #include "core/graph/error.h"
 #include "core/graph/op_def.h"
 #include "cuda/backend/check.h"
@@ -20,32 +19,6 @@ namespace {
 
 std::string gibibytes(std::size_t bytes) {
   return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / 1073741824);
-}
-
-/// Parses a list of cards such as "1,0"; "" gives the first `count`.
-std::vector<int> visible_cards(const std::string& list, int count) {
-  std::vector<int> numbers;
-  if (list.empty()) {
-    for (int i = 0; i < count; ++i) numbers.push_back(i);
-    return numbers;
-  }
-  std::set<int> seen;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', at), list.size());
-    int number = -1;
-    const auto [stop, error] = std::from_chars(list.data() + at, list.data() + comma, number);
-    if (error != std::errc{} || stop != list.data() + comma || number < 0 || number >= count) {
-      throw ValueError(
-          fmt::format("visible_device_list '{}': '{}' is not the number of one of the {} GPUs",
-                      list, list.substr(at, comma - at), count));
-    }
-    if (!seen.insert(number).second) {
-      throw ValueError(fmt::format("visible_device_list '{}' names {} twice", list, number));
-    }
-    numbers.push_back(number);
-    at = comma + 1;
-  }
-  return numbers;
 }
 
 bool has_numbers(const TensorDesc& desc) {
@@ -143,7 +116,8 @@ std::shared_ptr<towerflow::Backend> towerflow::make_cuda_backend(const ConfigPro
   check(config.cuda);
   if (config.cuda.count == 0) return nullptr;
   return std::make_shared<cuda::CudaBackend>(
-      config.cuda, cuda::visible_cards(config.gpu_options.visible_device_list, config.cuda.count));
+      config.cuda,
+      visible_devices(config.gpu_options.visible_device_list, config.cuda.count, "GPUs"));
 }
 
 std::string towerflow::what_cuda_misses() { return cuda::Driver::missing(); }

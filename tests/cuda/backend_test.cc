@@ -17,6 +17,8 @@
 #include "core/device/pending_accesses.h"
 #include "core/device/pinned_memory.h"
 #include "core/graph/error.h"
+#include "core/graph/graph.h"
+#include "core/runtime/session.h"
 #include "cuda/backend/cuda_queue.h"
 #include "cuda/backend/launch.h"
 
@@ -308,6 +310,18 @@ TEST_SUITE("cuda backend") {
     CHECK(make_cuda_backend(config)->device_count() == 1);
     config.gpu_options.visible_device_list = "1";
     CHECK_THROWS_AS(make_cuda_backend(config), ValueError);
+  }
+
+  TEST_CASE("a session has the GPUs of the list, in its order") {
+    ConfigProto config;
+    config.cuda = {.count = 3, .emulated = true};
+    config.gpu_options.visible_device_list = "2,0";
+    const auto backend = make_cuda_backend(config);
+    REQUIRE(backend->device_count() == 2);
+    CHECK(backend->description(0).find("emulated GPU 2") != std::string::npos);
+    CHECK(backend->description(1).find("emulated GPU 0") != std::string::npos);
+    Graph graph;
+    CHECK(Session(graph, config).list_devices().size() == 3);
   }
 }
 

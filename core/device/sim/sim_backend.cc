@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <set>
+#include <map>
 
 #include "core/device/cpu/cpu_backend.h"
 #include "core/device/cpu/thread_pool.h"
 #include "core/device/host_event.h"
 #include "core/device/sim/sim_queue.h"
+#include "core/device/visible_devices.h"
 
 namespace towerflow {
 namespace {
@@ -55,37 +55,9 @@ KernelEntry wrapped(const KernelEntry& entry, const OpDef& op) {
   return made;
 }
 
-/// Parses a list of device numbers such as "1,0". Throws ValueError for a device that does not
-/// exist or is listed twice.
-std::vector<int> visible_devices(const std::string& list, int count) {
-  std::vector<int> numbers;
-  std::set<int> seen;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', at), list.size());
-    int number = -1;
-    const auto [stop, error] = std::from_chars(list.data() + at, list.data() + comma, number);
-    if (count == 0) {
-      throw ValueError(
-          fmt::format("visible_device_list '{}': the session has no accelerators", list),
-          {.hint = "simulated.count, or --devices sim:N of the command, makes some"});
-    }
-    if (error != std::errc{} || stop != list.data() + comma || number < 0 || number >= count) {
-      throw ValueError(fmt::format(
-          "visible_device_list '{}': '{}' is not the number of one of the {} accelerators", list,
-          list.substr(at, comma - at), count));
-    }
-    if (!seen.insert(number).second) {
-      throw ValueError(fmt::format("visible_device_list '{}' names {} twice", list, number));
-    }
-    numbers.push_back(number);
-    at = comma + 1;
-  }
-  return numbers;
-}
-
 SimulatedDevices restrict_to_visible(SimulatedDevices options, const std::string& list) {
   if (list.empty()) return options;
-  const std::vector<int> numbers = visible_devices(list, options.count);
+  const std::vector<int> numbers = visible_devices(list, options.count, "accelerators");
   std::map<int, double> slow;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const auto it = options.slow.find(numbers[i]);
@@ -100,6 +72,7 @@ SimulatedDevices restrict_to_visible(SimulatedDevices options, const std::string
 
 std::shared_ptr<Backend> make_sim_backend(const ConfigProto& config) {
   check(config.simulated);
+  if (config.simulated.count == 0 && config.cuda.count > 0) return nullptr;  // the list is of GPUs
   const SimulatedDevices options =
       restrict_to_visible(config.simulated, config.gpu_options.visible_device_list);
   return options.count > 0 ? std::make_shared<SimBackend>(options) : nullptr;
