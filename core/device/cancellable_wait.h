@@ -21,14 +21,19 @@ void wait_until_reached(std::mutex& mutex, std::condition_variable& changed, con
   }
   // The flag belongs to this wait only: several threads may wait at once, and a run that is
   // cancelled just as the wait ends must leave no state behind for the next one.
-  bool cancelled = false;
-  const CancellationCallback wake(*cancellation, [&] {
-    const std::lock_guard waking(mutex);
-    cancelled = true;
-    changed.notify_all();
+  struct Waiting {
+    std::mutex& mutex;
+    std::condition_variable& changed;
+    bool cancelled = false;
+  } waiting{mutex, changed};
+  // Captures one reference: a larger function object would be allocated in every wait.
+  const CancellationCallback wake(*cancellation, [&waiting] {
+    const std::lock_guard locked(waiting.mutex);
+    waiting.cancelled = true;
+    waiting.changed.notify_all();
   });
   lock.lock();
-  changed.wait(lock, [&] { return reached() || cancelled; });
+  changed.wait(lock, [&] { return reached() || waiting.cancelled; });
   lock.unlock();  // before ~CancellationCallback, which waits for a call that may need the lock
 }
 
