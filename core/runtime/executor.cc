@@ -516,7 +516,8 @@ void execute(Execution run, Workers& workers) {
       error.take(run.context.cancellation);
     }
   };
-  workers.run(queues, walk);
+  const bool only_cpus = static_cast<std::size_t>(on_cpus) == queues;
+  workers.run(queues, walk, towers && only_cpus ? &towers->pool() : nullptr);
   error.rethrow();
 }
 

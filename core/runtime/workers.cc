@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <utility>
 
+#include "core/device/cpu/thread_pool.h"
 #include "core/device/start_thread.h"
 #include "core/graph/error.h"
 
@@ -13,7 +15,7 @@ namespace towerflow {
 struct Workers::Join {
   std::mutex mutex;
   std::condition_variable changed;
-  std::size_t left = 0;
+  std::atomic<std::size_t> left{0};
 };
 
 /// A thread and the work assigned to it.
@@ -21,6 +23,7 @@ struct Workers::Worker {
   std::mutex mutex;
   std::condition_variable changed;
   Call call;
+  std::atomic<bool> assigned{false};  // whether there is a call, or the thread must stop
   std::size_t index = 0;
   Join* join = nullptr;
   bool stop = false;
@@ -31,9 +34,10 @@ struct Workers::Worker {
   void loop() {
     std::unique_lock lock(mutex);
     while (true) {
-      changed.wait(lock, [this] { return call.function != nullptr || stop; });
-      if (call.function == nullptr) return;
+      changed.wait(lock, [this] { return assigned.load(std::memory_order_relaxed); });
+      if (stop) return;
       const Call work = std::exchange(call, {});
+      assigned.store(false, std::memory_order_relaxed);
       Join& ending = *join;
       const std::size_t part = index;
       lock.unlock();
@@ -44,6 +48,7 @@ struct Workers::Worker {
         --ending.left;
         ending.changed.notify_one();
       }
+      if (work.pool != nullptr) work.pool->help_until([this] { return assigned.load(); });
       lock.lock();
     }
   }
@@ -54,22 +59,26 @@ struct Workers::Worker {
       call = work;
       index = part;
       join = &ending;
+      assigned.store(true);
     }
     changed.notify_one();
+  }
+
+  void end() {
+    {
+      std::lock_guard lock(mutex);
+      stop = true;
+      assigned.store(true);
+    }
+    changed.notify_one();
+    thread.join();
   }
 };
 
 Workers::Workers() = default;
 
 Workers::~Workers() {
-  for (const auto& worker : all_) {
-    {
-      std::lock_guard lock(worker->mutex);
-      worker->stop = true;
-    }
-    worker->changed.notify_one();
-    worker->thread.join();
-  }
+  for (const auto& worker : all_) worker->end();
 }
 
 Workers::Worker* Workers::lease(std::size_t count) {
@@ -115,6 +124,7 @@ void Workers::run_all(std::size_t count, Call call) {
     worker = next;
   }
   call.function(call.context, 0);
+  if (call.pool != nullptr) call.pool->help_until([&] { return join.left == 0; });
   std::unique_lock lock(join.mutex);
   join.changed.wait(lock, [&] { return join.left == 0; });
 }

@@ -9,6 +9,8 @@
 
 namespace towerflow {
 
+class ThreadPool;
+
 /// Threads that execute plans with several queues. A run leases as many threads as it needs, so
 /// that a run that waits in one queue never blocks another run.
 class Workers {
@@ -20,19 +22,21 @@ class Workers {
 
   /// Runs `work(1)` .. `work(count - 1)` on threads of the pool and `work(0)` on the calling
   /// thread; returns when all have ended. `work` must not throw. Allocates nothing once the threads
-  /// exist.
+  /// exist. Threads that have nothing to do help in `pool`, if it is given, for a while before they
+  /// sleep; it must outlive this object.
   template <class Work>
-  void run(std::size_t count, const Work& work) {
+  void run(std::size_t count, const Work& work, ThreadPool* pool = nullptr) {
     run_all(count, {[](const void* context, std::size_t index) {
                       (*static_cast<const Work*>(context))(index);
                     },
-                    &work});
+                    &work, pool});
   }
 
  private:
   struct Call {
     void (*function)(const void* context, std::size_t index) = nullptr;
     const void* context = nullptr;
+    ThreadPool* pool = nullptr;
   };
   struct Join;
   struct Worker;

@@ -139,7 +139,8 @@ void CpuQueue::record(Event& event) {
 
 void CpuQueue::wait(Event& event, Cancellation& cancellation) {
   if (!event.done()) {
-    const ThreadPool::Blocked idle(pool_);  // helpers may use this thread's core meanwhile
+    const auto ended = [&] { return event.done() || cancellation.cancelled(); };
+    const ThreadPool::Blocked idle(pool_, ended);  // others may use this thread's core meanwhile
     event.await_done(event.use(), &cancellation);
     if (!event.done()) return;  // the run was cancelled
   }
@@ -150,7 +151,8 @@ void CpuQueue::wait(Event& event, Cancellation& cancellation) {
 
 void CpuQueue::wait(const EventUse& moment, Cancellation& cancellation) {
   if (!moment.over()) {
-    const ThreadPool::Blocked idle(pool_);
+    const auto ended = [&] { return moment.over() || cancellation.cancelled(); };
+    const ThreadPool::Blocked idle(pool_, ended);
     moment.event->await_done(moment.use, &cancellation);
     if (!moment.over()) throw errors::CancelledError("the run was cancelled");
   }

@@ -59,13 +59,16 @@ ThreadPool::ThreadPool(int cores)
 
 ThreadPool::~ThreadPool() {
   stop_.store(true, std::memory_order_seq_cst);
-  publish();
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
+  epoch_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
 void ThreadPool::publish() {
   epoch_.fetch_add(1, std::memory_order_seq_cst);
-  epoch_.notify_all();
+  // Waiting threads see the epoch change; no helper has to be woken for their cores.
+  const int taken = computing_.load(std::memory_order_seq_cst);
+  if (taken + waiting_.load(std::memory_order_seq_cst) < cores_) epoch_.notify_all();
 }
 
 void ThreadPool::take_core() { computing_.fetch_add(1, std::memory_order_seq_cst); }
@@ -155,13 +158,27 @@ void ThreadPool::run_inline(int slices, Call call, void* context) {
   if (error) std::rethrow_exception(error);
 }
 
-bool ThreadPool::help() {
+bool ThreadPool::help(const Condition* stop) {
   bool worked = false;
   for (Slot& slot : slots_) {
     // A helper stops after its slice if new callers have exceeded the budget meanwhile.
-    while (computing_.load(std::memory_order_relaxed) <= cores_ && run_one_slice(slot))
+    while (computing_.load(std::memory_order_relaxed) <= cores_ &&
+           (stop == nullptr || !(*stop)()) && run_one_slice(slot))
       worked = true;
   }
+  return worked;
+}
+
+// Takes a core and slices, if there are any; returns whether it did. `stop` is that of a thread in
+// help_until, null for a helper.
+bool ThreadPool::work_as_helper(const Condition* stop) {
+  if (!has_work() || !try_take_core()) return false;
+  computing_in = this;
+  if (stop != nullptr) waiting_.fetch_sub(1, std::memory_order_seq_cst);  // it computes now
+  const bool worked = help(stop);
+  if (stop != nullptr) waiting_.fetch_add(1, std::memory_order_seq_cst);
+  computing_in = nullptr;
+  computing_.fetch_sub(1, std::memory_order_seq_cst);
   return worked;
 }
 
@@ -169,23 +186,51 @@ void ThreadPool::helper_loop() {
   for (;;) {
     const std::uint32_t seen = epoch_.load(std::memory_order_seq_cst);
     if (stop_.load(std::memory_order_seq_cst)) return;
-    if (has_work() && try_take_core()) {
-      computing_in = this;
-      const bool worked = help();
-      computing_in = nullptr;
-      computing_.fetch_sub(1, std::memory_order_seq_cst);
-      if (worked) continue;
-    }
+    if (work_as_helper(nullptr)) continue;
     // Spinning uses a core too, so it ends when all cores are taken.
     const auto has_new_work = [this, seen] {
       return epoch_.load(std::memory_order_relaxed) != seen;
     };
     const auto stop_spinning = [this, &has_new_work] {
-      return has_new_work() || computing_.load(std::memory_order_relaxed) >= cores_;
+      return has_new_work() || computing_.load(std::memory_order_relaxed) +
+                                       waiting_.load(std::memory_order_relaxed) >=
+                                   cores_;
     };
     if (spin_until(stop_spinning) && has_new_work()) continue;
     epoch_.wait(seen, std::memory_order_seq_cst);
   }
+}
+
+bool ThreadPool::is_computing(const ThreadPool& pool) { return computing_in == &pool; }
+
+// Until all cores are taken for longer than it takes to announce threads and to wake them: one of
+// them may be this thread.
+bool ThreadPool::help_while_waiting(Condition done, bool releases_core) {
+  constexpr int kPatience = 256;
+  waiting_.fetch_add(1, std::memory_order_seq_cst);
+  if (releases_core) {
+    computing_in = nullptr;
+    release_core();
+  }
+  ThreadPool* const outer = std::exchange(computing_in, nullptr);
+  bool reached = done();
+  for (bool worked = true; worked && !reached;) {
+    const std::uint32_t seen = epoch_.load(std::memory_order_seq_cst);
+    worked = work_as_helper(&done);
+    if (worked) continue;
+    int full = 0;
+    const auto stop_spinning = [&] {
+      reached = done();
+      full = computing_.load(std::memory_order_relaxed) < cores_ ? 0 : full + 1;
+      worked = epoch_.load(std::memory_order_relaxed) != seen;
+      return reached || worked || full == kPatience;
+    };
+    spin_until(stop_spinning);
+  }
+  computing_in = outer;
+  waiting_.fetch_sub(1, std::memory_order_seq_cst);
+  if (!reached && has_work()) publish();  // no helper was woken for this thread's core
+  return reached;
 }
 
 void ThreadPool::run_kernel(const CpuKernel& kernel, const void* const* inputs,
@@ -228,7 +273,7 @@ ThreadPool::Computing::~Computing() {
   pool_.release_core();
 }
 
-ThreadPool::Blocked::Blocked(ThreadPool& pool) : pool_(pool), released_(computing_in == &pool) {
+ThreadPool::Blocked::Blocked(ThreadPool& pool) : pool_(pool), released_(is_computing(pool)) {
   if (!released_) return;
   computing_in = nullptr;
   pool_.release_core();

@@ -18,7 +18,9 @@ class CpuKernel;
 /// The calling thread works too: a single caller uses all cores, and with as many callers as cores
 /// (one per tower) each works alone, without synchronization. A *core budget* counts the threads
 /// that compute: a helper takes a slice only if fewer threads than cores are computing. A call
-/// allocates nothing. An idle helper spins briefly, then sleeps.
+/// allocates nothing. An idle helper spins briefly, then sleeps. A thread that waits for something
+/// can take slices as a helper does meanwhile: its core then needs no other thread, which would
+/// have to be woken.
 class ThreadPool {
  public:
   /// `cores` is the number of threads that compute at once; 0 asks the system. If not all threads
@@ -53,6 +55,7 @@ class ThreadPool {
   class Announcement {
    public:
     Announcement(ThreadPool& pool, int threads);
+    ThreadPool& pool() const { return pool_; }
     Announcement(const Announcement&) = delete;
     Announcement& operator=(const Announcement&) = delete;
     /// Returns the cores of threads that have not begun.
@@ -86,6 +89,12 @@ class ThreadPool {
   class Blocked {
    public:
     explicit Blocked(ThreadPool& pool);
+    /// Also helps others until `done()` or until there has been nothing to do for a while. Only a
+    /// thread that holds no lock may do so.
+    template <class Done>
+    Blocked(ThreadPool& pool, const Done& done) : pool_(pool), released_(is_computing(pool)) {
+      if (released_) pool_.help_until(done, true);
+    }
     Blocked(const Blocked&) = delete;
     Blocked& operator=(const Blocked&) = delete;
     ~Blocked();
@@ -94,6 +103,13 @@ class ThreadPool {
     ThreadPool& pool_;
     bool released_;
   };
+
+  /// For a thread that waits and does not compute: takes slices of other threads' calls while cores
+  /// are free, until `done()` or until there has been nothing to do for a while. Returns `done()`.
+  template <class Done>
+  bool help_until(const Done& done) {
+    return help_until(done, false);
+  }
 
   /// Returns the number of threads that are computing; for tests and reports.
   int computing() const { return computing_.load(std::memory_order_relaxed); }
@@ -116,12 +132,28 @@ class ThreadPool {
   };
   static constexpr int kSlots = 16;
 
+  // Whether a thread that waits can go on; refers to what the thread waits for.
+  struct Condition {
+    bool (*function)(const void* context);
+    const void* context;
+    bool operator()() const { return function(context); }
+  };
+  template <class Done>
+  bool help_until(const Done& done, bool releases_core) {
+    return help_while_waiting(
+        {[](const void* context) { return bool((*static_cast<const Done*>(context))()); }, &done},
+        releases_core);
+  }
+  static bool is_computing(const ThreadPool& pool);
+
   void run(int slices, Call call, void* context);
   void run_inline(int slices, Call call, void* context);
   Slot* acquire_slot();
   bool run_one_slice(Slot& slot);
   bool has_work() const;
-  bool help();
+  bool help(const Condition* stop);
+  bool help_while_waiting(Condition done, bool releases_core);
+  bool work_as_helper(const Condition* stop);
   void helper_loop();
   void publish();
   bool try_take_core();
@@ -131,6 +163,7 @@ class ThreadPool {
   int cores_;
   std::array<Slot, kSlots> slots_;
   alignas(64) std::atomic<int> computing_{0};
+  std::atomic<int> waiting_{0};  // threads in help_until that take slices
   alignas(64) std::atomic<std::uint32_t> epoch_{0};
   std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;

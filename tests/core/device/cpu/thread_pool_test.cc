@@ -236,6 +236,59 @@ TEST_CASE("announced threads have their cores before they begin, and give them b
   wait_until_idle();
 }
 
+TEST_CASE("a thread that waits takes slices, so that no helper is woken for its core") {
+  ThreadPool pool(2);
+  bool helped = false;
+  // A helper that is still awake may be faster.
+  for (int attempt = 0; attempt < 100 && !helped; ++attempt) {
+    std::atomic<bool> waiting{false}, published{false}, ended{false};
+    std::thread::id waiter_id;
+    std::thread waiter([&] {
+      waiter_id = std::this_thread::get_id();
+      const ThreadPool::Computing computing(pool);
+      const auto done = [&] {
+        if (!waiting.exchange(true)) wait_until([&] { return published.load(); });
+        return ended.load();
+      };
+      const ThreadPool::Blocked blocked(pool, done);
+      wait_until([&] { return ended.load(); });
+    });
+    wait_until([&] { return waiting.load(); });
+    sleep_ms(5);
+    std::atomic<int> started{0};
+    std::vector<std::thread::id> ran(2);
+    pool.parallel(2, [&](int slice) {
+      ran[static_cast<std::size_t>(slice)] = std::this_thread::get_id();
+      published = true;
+      ++started;
+      wait_until([&] { return started == 2; });
+    });
+    helped = ran[0] == waiter_id || ran[1] == waiter_id;
+    ended = true;
+    waiter.join();
+  }
+  CHECK(helped);
+  wait_until([&] { return pool.computing() == 0; });
+}
+
+TEST_CASE("a thread stops helping when there is nothing to do, or all cores are taken") {
+  ThreadPool pool(2);
+  CHECK(pool.help_until([] { return true; }));
+  CHECK_FALSE(pool.help_until([] { return false; }));
+  {
+    const ThreadPool::Announcement both(pool, 2);
+    int asked = 0;
+    CHECK_FALSE(pool.help_until([&] { return ++asked == 0; }));
+    CHECK(asked < 1000);  // otherwise it asks several thousand times
+  }
+  const ThreadPool::Computing computing(pool);
+  {
+    const ThreadPool::Blocked blocked(pool, [] { return false; });
+    CHECK(pool.computing() == 0);
+  }
+  CHECK(pool.computing() == 1);
+}
+
 TEST_CASE("work published while all cores were taken is picked up when one comes free") {
   ThreadPool pool(2);
   std::atomic<bool> taken{false};
