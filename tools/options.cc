@@ -118,6 +118,8 @@ void add_skipped_passes(CLI::App& app, const std::string& name, PassOptions& pas
         passes.share_subexpressions = false;
       } else if (word == "recompute") {
         passes.recompute_from = 0;
+      } else if (word == "split") {
+        passes.split_loops = false;
       } else if (word == "reuse") {
         passes.reuse_buffers = false;
       } else if (word == "winograd") {
@@ -129,12 +131,12 @@ void add_skipped_passes(CLI::App& app, const std::string& name, PassOptions& pas
   };
   app.add_option_function<std::vector<std::string>>(
          name, take,
-         "passes to do without: unread, fold, share, recompute, reuse, winograd, or kinds of "
-         "rewrites: "
-         "layers, updates, elementwise")
+         "passes to do without: unread, fold, share, recompute, split, reuse, winograd, or kinds "
+         "of "
+         "rewrites: layers, updates, elementwise")
       ->delimiter(',')
-      ->check(one_of({"unread", "fold", "share", "recompute", "reuse", "winograd", "layers",
-                      "updates", "elementwise"}))
+      ->check(one_of({"unread", "fold", "share", "recompute", "split", "reuse", "winograd",
+                      "layers", "updates", "elementwise"}))
       ->type_name("PASS,..");
 }
 

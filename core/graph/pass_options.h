@@ -23,6 +23,9 @@ struct PassOptions {
   /// Results of elementwise chains that only the backward pass needs after a while are computed
   /// again then, instead of kept, if those of a plan have this many bytes or more; 0 for never.
   std::size_t recompute_from = std::size_t{128} << 20;
+  /// The bodies of loops are split in two parts, which run side by side on two cores, if the plan
+  /// has one queue and the parts depend on each other in one direction only.
+  bool split_loops = true;
   AllReduceOptions all_reduce{};
 };
 

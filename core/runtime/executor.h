@@ -22,6 +22,7 @@ struct Execution {
   ArenaPool* arenas = nullptr;          ///< for loops
   SubplanCompiler* compiler = nullptr;  ///< for loops
   Workers* workers = nullptr;           ///< for loops; set by `execute`
+  bool in_loop = false;                 ///< it is an iteration of a loop
   std::uint64_t number = 0;             ///< of this execution, mixed; set by `execute`
   RunAccesses* accesses = nullptr;      ///< optional: watches variables
   RunTrace* trace = nullptr;  ///< optional: times are stored in the frame; gets those of loops

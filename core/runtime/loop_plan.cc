@@ -4,66 +4,44 @@
 #include <cstring>
 #include <utility>
 
+#include "core/device/cpu/cpu_backend.h"
 #include "core/runtime/executor.h"
+#include "core/runtime/loop_pipeline.h"
 #include "core/runtime/run_trace.h"
 
 namespace towerflow {
 namespace {
 
-/// A frame of a subplan for the time of a run of its loop.
-class LeasedFrame {
- public:
-  LeasedFrame(Subplan& plan, const Execution& run)
-      : plan_(plan), frame_(plan.lease(run.devices, run.context.resources)) {}
-  ~LeasedFrame() { plan_.recycle(std::move(frame_)); }
-  LeasedFrame(const LeasedFrame&) = delete;
-  LeasedFrame& operator=(const LeasedFrame&) = delete;
-
-  /// Runs the plan once. The results replace those of an earlier run in `results`, whose memory is
-  /// used again.
-  void run(const Execution& outer, std::span<const Array> feeds, std::vector<Array>& results) {
-    frame_->return_results(results);
-    frame_->begin(*outer.arenas, feeds, outer.trace != nullptr);
-    try {
-      execute({.plan = plan_.plan(),
-               .frame = *frame_,
-               .context = outer.context,
-               .kernels = outer.kernels,
-               .devices = outer.devices,
-               .arenas = outer.arenas,
-               .compiler = outer.compiler,
-               .accesses = outer.accesses,
-               .trace = outer.trace},
-              *outer.workers);
-    } catch (...) {
-      frame_->end(*outer.arenas);
-      throw;
-    }
-    frame_->take_results(results);
-    frame_->end(*outer.arenas);
-  }
-
-  /// Adds the times of the last run to a trace.
-  void add_to(RunTrace& trace, std::shared_ptr<LoopPlans> owner, const std::string& loop) {
-    trace.add_iteration(std::move(owner), plan_.plan(), *frame_, loop);
-  }
-
- private:
-  Subplan& plan_;
-  std::unique_ptr<Frame> frame_;
-};
+/// Returns the pool if the body of a loop of this run may be in two parts, of which each has a core
+/// of its own; else null. It depends on the session and the plan only, so that the same plans run
+/// whatever else the cores do.
+ThreadPool* pool_for_parts(const Execution& run) {
+  if (run.in_loop || run.plan.queues.size() != 1 || !run.compiler->splits_loops()) return nullptr;
+  auto* on_cpu = dynamic_cast<CpuQueue*>(run.frame.queue(0).queue.get());
+  const auto& devices = run.devices.devices();
+  const bool only_host = std::all_of(devices.begin(), devices.end(),
+                                     [](const Device& device) { return device.on_host(); });
+  return on_cpu != nullptr && only_host && on_cpu->pool().cores() >= 2 ? &on_cpu->pool() : nullptr;
+}
 
 /// One run of a loop.
 class LoopRun {
  public:
   LoopRun(const Execution& run, const Instruction& instruction)
-      : run_(run), instruction_(instruction), loop_(instruction.loop->loop()) {
+      : run_(run),
+        instruction_(instruction),
+        loop_(instruction.loop->loop()),
+        pool_(pool_for_parts(run)) {
     for (const int slot : instruction.inputs) feeds_.push_back(run.frame.value(slot));
   }
 
   void run() {
     while (!run_.context.cancellation.cancelled()) {
       adopt_shapes();
+      if (plans_->second) {
+        LoopPipeline(run_, *pool_, plans_, loop_, instruction_.detail.node).run(feeds_, tested_);
+        return write_outputs();
+      }
       condition_->run(run_, feeds_, tested_);
       trace(*condition_);
       if (!*tested_[0].data<bool>()) return write_outputs();
@@ -93,13 +71,12 @@ class LoopRun {
     for (std::vector<Array>* kept : {&tested_, &results_[0], &results_[1]}) kept->clear();
     std::vector<Shape> shapes;
     for (const Array& feed : feeds_) shapes.push_back(feed.shape());
-    plans_ = instruction_.loop->plans_for(shapes, *run_.compiler);
+    plans_ = instruction_.loop->plans_for(shapes, pool_ != nullptr, *run_.compiler);
+    if (plans_->second) return;
     condition_.emplace(plans_->condition, run_);
     body_.emplace(plans_->body, run_);
-    tested_.resize(plans_->condition.plan().fetches.size());
-    for (std::vector<Array>& results : results_) {
-      results.resize(plans_->body.plan().fetches.size());
-    }
+    tested_.resize(condition_->results());
+    for (std::vector<Array>& results : results_) results.resize(body_->results());
   }
 
   void take_next(const std::vector<Array>& results) {
@@ -137,6 +114,7 @@ class LoopRun {
   const Execution& run_;
   const Instruction& instruction_;
   const PlanLoop& loop_;
+  ThreadPool* const pool_;
   std::shared_ptr<LoopPlans> plans_;
   std::optional<LeasedFrame> condition_, body_;
   std::vector<Array> feeds_, tested_, results_[2], passed_on_;
@@ -145,28 +123,26 @@ class LoopRun {
 
 }  // namespace
 
-std::unique_ptr<Frame> Subplan::lease(const DeviceSet& devices, ResourceStore& resources) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      auto frame = std::move(free_.back());
-      free_.pop_back();
-      return frame;
+LoopPlans::LoopPlans(const PlanLoop& loop, std::vector<Shape> shapes, bool splits,
+                     SubplanCompiler& compiler)
+    : feeds(std::move(shapes)),
+      condition(compiler.compile_subplan(specialized(loop.condition, feeds))),
+      body(compiler.compile_subplan(body_of(loop, splits))) {
+  if (stages.in_second.empty()) return;
+  second.emplace(compiler.compile_subplan(std::move(stages.second)));
+}
+
+PlanGraph LoopPlans::body_of(const PlanLoop& loop, bool splits) {
+  if (splits) {
+    if (auto split = split_body(loop, feeds)) {
+      stages = std::move(*split);
+      return std::move(stages.first);
     }
   }
-  auto frame = std::make_unique<Frame>(plan_, devices, resources);
-  const std::lock_guard lock(mutex_);
-  free_.reserve(frames_ + 1);  // so that `recycle` cannot fail
-  ++frames_;
-  return frame;
+  return specialized(loop.body, feeds);
 }
 
-void Subplan::recycle(std::unique_ptr<Frame> frame) noexcept {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(frame));
-}
-
-std::shared_ptr<LoopPlans> LoopPlan::plans_for(const std::vector<Shape>& feeds,
+std::shared_ptr<LoopPlans> LoopPlan::plans_for(const std::vector<Shape>& feeds, bool splits,
                                                SubplanCompiler& compiler) const {
   {
     const std::lock_guard lock(mutex_);
@@ -176,9 +152,7 @@ std::shared_ptr<LoopPlans> LoopPlan::plans_for(const std::vector<Shape>& feeds,
       return plans_.front();
     }
   }
-  Plan condition = compiler.compile_subplan(specialized(loop_->condition, feeds));
-  Plan body = compiler.compile_subplan(specialized(loop_->body, feeds));
-  auto made = std::make_shared<LoopPlans>(feeds, std::move(condition), std::move(body));
+  auto made = std::make_shared<LoopPlans>(*loop_, feeds, splits, compiler);
   const std::lock_guard lock(mutex_);
   plans_.push_front(made);
   if (plans_.size() > kMaxPlans) plans_.pop_back();

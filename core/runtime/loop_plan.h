@@ -3,43 +3,28 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
-#include "core/graph/plan_loop.h"
-#include "core/runtime/frame.h"
+#include "core/runtime/loop_stages.h"
+#include "core/runtime/subplan.h"
 
 namespace towerflow {
 
-struct Execution;
-
-/// Makes plans of the graphs of a loop; implemented by the session, whose plans they are parts of.
-class SubplanCompiler {
+/// The plans of a loop for feeds of certain shapes.
+class LoopPlans {
  public:
-  virtual ~SubplanCompiler() = default;
-  virtual Plan compile_subplan(PlanGraph graph) = 0;
-};
+  LoopPlans(const PlanLoop& loop, std::vector<Shape> shapes, bool splits,
+            SubplanCompiler& compiler);
 
-/// The plan of a graph of a loop, and frames of it that no run uses.
-class Subplan {
- public:
-  explicit Subplan(Plan plan) : plan_(std::move(plan)) {}
-  const Plan& plan() const { return plan_; }
-  std::unique_ptr<Frame> lease(const DeviceSet& devices, ResourceStore& resources);
-  void recycle(std::unique_ptr<Frame> frame) noexcept;
+  const std::vector<Shape> feeds;
+  LoopStages stages;  ///< how both parts of the body fit together; without their graphs
+  Subplan condition;
+  Subplan body;  ///< the whole body, or its first part
+  std::optional<Subplan> second;
 
  private:
-  Plan plan_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Frame>> free_;  // with capacity for all frames
-  std::size_t frames_ = 0;
-};
-
-/// The plans of a loop for feeds of certain shapes.
-struct LoopPlans {
-  LoopPlans(std::vector<Shape> shapes, Plan for_condition, Plan for_body)
-      : feeds(std::move(shapes)), condition(std::move(for_condition)), body(std::move(for_body)) {}
-  std::vector<Shape> feeds;
-  Subplan condition, body;
+  PlanGraph body_of(const PlanLoop& loop, bool splits);
 };
 
 /// A loop in a plan: one instruction, which runs the plans of the loop's condition and body. They
@@ -48,8 +33,9 @@ class LoopPlan {
  public:
   explicit LoopPlan(std::shared_ptr<const PlanLoop> loop) : loop_(std::move(loop)) {}
   const PlanLoop& loop() const { return *loop_; }
-  /// Returns the plans for feeds of these shapes, compiled on first use.
-  std::shared_ptr<LoopPlans> plans_for(const std::vector<Shape>& feeds,
+  /// Returns the plans for feeds of these shapes, compiled on first use. `splits`: with the body in
+  /// two parts, if it can be split.
+  std::shared_ptr<LoopPlans> plans_for(const std::vector<Shape>& feeds, bool splits,
                                        SubplanCompiler& compiler) const;
 
  private:

@@ -6,6 +6,19 @@
 
 namespace towerflow {
 
+double estimated_seconds(const PlanLoop& loop) {
+  // Only the order of magnitude counts: if a loop seemed to take no time, what waits for it on
+  // another queue would come before work that is ready.
+  constexpr double kIterations = 20;
+  double seconds = 0;
+  for (const PlanNode& node : loop.body.nodes) {
+    if (node.dead || node.feed >= 0 || node.op->effect == Effect::variable) continue;
+    seconds +=
+        node.loop ? estimated_seconds(*node.loop) : estimated_seconds(cost_in(loop.body, node));
+  }
+  return kIterations * seconds;
+}
+
 int Lowering::add_copy(ValueId value, int from, int to, int at, const PlanNode& node,
                        const Guards& guards) {
   const Device& device = devices_[at];
@@ -90,19 +103,6 @@ bool Lowering::is_read(ValueId value) const {
     return !node.dead &&
            std::find(node.inputs.begin(), node.inputs.end(), value) != node.inputs.end();
   });
-}
-
-double Lowering::estimated_seconds(const PlanLoop& loop) {
-  // Only the order of magnitude counts: if a loop seemed to take no time, what waits for it on
-  // another queue would come before work that is ready.
-  constexpr double kIterations = 20;
-  double seconds = 0;
-  for (const PlanNode& node : loop.body.nodes) {
-    if (node.dead || node.feed >= 0 || node.op->effect == Effect::variable) continue;
-    seconds +=
-        node.loop ? estimated_seconds(*node.loop) : estimated_seconds(cost_in(loop.body, node));
-  }
-  return kIterations * seconds;
 }
 
 void Lowering::emit_loop(int id) {

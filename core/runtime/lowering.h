@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/runtime/estimate.h"
 #include "core/runtime/plan.h"
 
 namespace towerflow {
@@ -167,20 +168,6 @@ class Lowering {
   void share_arrays(Instruction& instruction);
 
   Cost cost_of_node(const PlanNode& node) const { return cost_in(graph_, node); }
-  static Cost cost_in(const PlanGraph& graph, const PlanNode& node) {
-    std::vector<OutputSpec> inputs;
-    for (ValueId input : node.inputs) inputs.push_back(graph.spec(input));
-    return cost_of(*node.op, inputs, node.outputs);
-  }
-
-  /// Estimates the time from flops and bytes at typical rates of one core, for the order in queues.
-  static double estimated_seconds(const Cost& cost) {
-    constexpr double kLaunch = 1e-6, kFlopsPerSecond = 50e9, kBytesPerSecond = 10e9;
-    return kLaunch + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;
-  }
-  /// Estimates the time of a loop. The number of its iterations is not known yet.
-  static double estimated_seconds(const PlanLoop& loop);
-
   /// Returns the slot of an output; one that refers to a variable (Assign) is the variable's
   /// storage.
   int output_slot(int id, int output);

@@ -92,6 +92,7 @@ class SessionImpl::LoopCompiler final : public SubplanCompiler {
   Plan compile_subplan(PlanGraph graph) override {
     return session_.compile_subplan(std::move(graph), worker_);
   }
+  bool splits_loops() const override { return session_.config_.passes.split_loops; }
 
  private:
   SessionImpl& session_;

@@ -74,6 +74,7 @@ inline const std::map<std::string, std::function<void(PassOptions&)>>& pass_swit
       {"rewrites of elementwise", skip("elementwise")},
       {"reuse_buffers", [](PassOptions& passes) { passes.reuse_buffers = false; }},
       {"recompute_from", [](PassOptions& passes) { passes.recompute_from = 0; }},
+      {"split_loops", [](PassOptions& passes) { passes.split_loops = false; }},
       {"choose_winograd", [](PassOptions& passes) { passes.choose_winograd = false; }},
   };
   return switches;

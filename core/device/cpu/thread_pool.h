@@ -113,6 +113,8 @@ class ThreadPool {
 
   /// Returns the number of threads that are computing; for tests and reports.
   int computing() const { return computing_.load(std::memory_order_relaxed); }
+  /// Returns the number of cores on which no thread but this one computes.
+  int free_cores() const { return cores_ - computing() + (is_computing(*this) ? 1 : 0); }
 
  private:
   using Call = void (*)(void* context, int slice);
