@@ -119,13 +119,15 @@ TOWERFLOW_DEVICE void fill(void* y, int64 n, PadValue value) {
                            int64 rows, int64 columns) {                                            \
     transpose<bytes>(x, y, rows, columns);                                                         \
   }                                                                                                \
-  TOWERFLOW_KERNEL(Pad_##bytes, 256, const void* x, void* y, int64 n, PadShape shape,              \
-                   PadValue value) {                                                               \
-    pad<bytes>(x, y, n, shape, value);                                                             \
-  }                                                                                                \
-  TOWERFLOW_KERNEL(CopyMany_##bytes, 256, CopyList list) { copy_many<bytes>(list); }               \
-  TOWERFLOW_KERNEL(Fill_##bytes, 256, void* y, int64 n, PadValue value) {                          \
-    fill<bytes>(y, n, value);                                                                      \
+  TOWERFLOW_KERNEL(CopyMany_##bytes, 256, CopyList list) { copy_many<bytes>(list); }
+#define TOWERFLOW_PAD(bytes)                                                          \
+  TOWERFLOW_KERNEL(Pad_##bytes, 256, const void* x, void* y, int64 n, PadShape shape, \
+                   PadValue value) {                                                  \
+    pad<bytes>(x, y, n, shape, value);                                                \
+  }
+#define TOWERFLOW_FILL(bytes)                                             \
+  TOWERFLOW_KERNEL(Fill_##bytes, 256, void* y, int64 n, PadValue value) { \
+    fill<bytes>(y, n, value);                                             \
   }
 
 TOWERFLOW_COPIES(1)
@@ -133,5 +135,13 @@ TOWERFLOW_COPIES(2)
 TOWERFLOW_COPIES(4)
 TOWERFLOW_COPIES(8)
 TOWERFLOW_COPIES(16)
+
+// Of the elements that tensors have, and of the numbers of segments.
+TOWERFLOW_PAD(1)
+TOWERFLOW_PAD(2)
+TOWERFLOW_PAD(4)
+TOWERFLOW_PAD(8)
+TOWERFLOW_FILL(4)
+TOWERFLOW_FILL(8)
 
 }  // namespace towerflow::cuda::device

@@ -89,8 +89,6 @@ TOWERFLOW_DEVICE void in_top_k(const float* predictions, const Index* targets, c
   }
 TOWERFLOW_BINS(float32, float)
 TOWERFLOW_BINS(float64, double)
-TOWERFLOW_BINS(int32, std::int32_t)
-TOWERFLOW_BINS(int64, int64)
 
 #define TOWERFLOW_INDEX(name, Index)                                                              \
   TOWERFLOW_KERNEL(SliceIndex_##name, 256, const Index* indices, int64* rows, DataError* error,   \

@@ -108,7 +108,6 @@ TOWERFLOW_REPLACE(1)
 TOWERFLOW_REPLACE(2)
 TOWERFLOW_REPLACE(4)
 TOWERFLOW_REPLACE(8)
-TOWERFLOW_REPLACE(16)
 
 TOWERFLOW_KERNEL(SegmentBounds, 256, const std::uint32_t* keys, int64* bounds, int64 n,
                  int64 segments) {

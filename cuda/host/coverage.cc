@@ -12,8 +12,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "cuda/host/host_kernel.h"
-
 namespace towerflow::cuda::host {
 namespace {
 
@@ -30,11 +28,22 @@ constexpr std::pair<std::uint32_t, const char*> kEpilogues[] = {
     {CUBLASLT_EPILOGUE_GELU, "GELU"},           {CUBLASLT_EPILOGUE_GELU_BIAS, "GELU_BIAS"},
     {CUBLASLT_EPILOGUE_BGRADA, "BGRADA"},       {CUBLASLT_EPILOGUE_BGRADB, "BGRADB"}};
 
+/// What a launch accessed: bytes that differ, and all.
+struct Bytes {
+  std::uint64_t least = 0, moved = 0;
+};
+
 class Counts {
  public:
-  void add(const char* kind, std::string_view name, int count) {
+  void add(const char* kind, std::string_view name, std::uint64_t count) {
     const std::lock_guard lock(mutex_);
     counts_[{kind, std::string(name)}] += count;
+  }
+  /// Keeps those of the launch that accessed most.
+  void add_bytes(std::string_view kernel, Bytes bytes) {
+    const std::lock_guard lock(mutex_);
+    Bytes& most = bytes_[std::string(kernel)];
+    if (bytes.least > most.least) most = bytes;
   }
   std::string text() {
     const std::lock_guard lock(mutex_);
@@ -42,12 +51,17 @@ class Counts {
     for (const auto& [what, count] : counts_) {
       lines += what.first + " " + what.second + " " + std::to_string(count) + "\n";
     }
+    for (const auto& [kernel, bytes] : bytes_) {
+      lines += "bytes " + kernel + " " + std::to_string(bytes.least) + " " +
+               std::to_string(bytes.moved) + "\n";
+    }
     return lines;
   }
 
  private:
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts_;
+  std::map<std::string, Bytes> bytes_;
 };
 
 /// Never destroyed: streams may be at work when the process ends.
@@ -112,8 +126,12 @@ void count_calls(Table& table) {
 #undef TOWERFLOW_ENTRY
 }
 
-void count_launch(std::string_view kernel) {
-  if (counts_coverage()) counts().add("kernel", kernel, 1);
+void count_launch(std::string_view kernel, const KernelTrace& trace) {
+  if (!counts_coverage()) return;
+  std::uint64_t least = 0;
+  for (const Operand& range : trace.accessed) least += range.bytes;
+  counts().add("kernel", kernel, 1);
+  counts().add_bytes(kernel, {least, trace.bytes_read + trace.bytes_written});
 }
 
 void count_epilogue(std::uint32_t epilogue) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cuda/host/host_kernel.h"
 #include "cuda/host/visible.h"
 #include "cuda/table/table.h"
 
@@ -12,7 +13,11 @@ namespace towerflow::cuda::host {
 // ends, it appends a line for each entry of the table, each kernel and each epilogue:
 //
 //   entry cudaMalloc 12
-//   kernel softmax_float32 0
+//   kernel Softmax_float32 3
+//   bytes Softmax_float32 2048 4096
+//
+// The last line says how many different bytes the kernel's largest launch accessed, and how many in
+// all: more if bytes were read several times.
 //
 // scripts/cuda-coverage adds them up.
 
@@ -22,9 +27,9 @@ bool counts_coverage();
 /// `counts_coverage()`.
 TOWERFLOW_CUDA_VISIBLE void count_calls(Table& table);
 
-/// Count one launch of a kernel, and one product with an epilogue of cuBLASLt. They do nothing
-/// unless `counts_coverage()`.
-void count_launch(std::string_view kernel);
+/// Count a launch of a kernel and what it accessed, and one product with an epilogue of cuBLASLt.
+/// They do nothing unless `counts_coverage()`.
+void count_launch(std::string_view kernel, const KernelTrace& trace);
 void count_epilogue(std::uint32_t epilogue);
 
 }  // namespace towerflow::cuda::host

@@ -101,13 +101,14 @@ void set_order(std::uint64_t seed) { order_seed = seed; }
 KernelTrace run_kernel(const HostKernel& kernel, const Launch& launch, void* const* arguments,
                        const std::function<const Buffer*(const void*)>& buffer_of) {
   check_limits(kernel, launch);
-  count_launch(kernel.name);
   BufferTrace trace;
   const HostArguments translated(kernel, arguments, buffer_of, trace);
   BlockRunner runner(kernel, launch, translated.pointers());
   const ActiveLaunch active(runner, trace);
   run_blocks(runner, launch.blocks, order_seed);
-  return trace.result();
+  KernelTrace result = trace.result();
+  count_launch(kernel.name, result);
+  return result;
 }
 
 }  // namespace towerflow::cuda::host

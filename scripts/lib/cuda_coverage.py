@@ -1,8 +1,9 @@
-"""Adds up what tests of the CUDA backend counted, and lists what none of them reached.
+"""Adds up what tests of the CUDA backend counted, and lists what none of them reached, and how many
+bytes kernels move.
 
     cuda_coverage.py PAGE [--check | --write] FILE...
 
-PAGE is docs/cuda.md, whose list stands between two comments.
+PAGE is docs/cuda.md, where each list stands between two comments.
 """
 
 import argparse
@@ -10,7 +11,8 @@ import collections
 import pathlib
 import sys
 
-BEGIN, END = "<!-- not reached: begin -->\n", "<!-- not reached: end -->\n"
+MISSED, MOVED = "not reached", "bytes moved"  # what the comments say
+LOWEST = 1.05  # times that a byte is accessed, for a kernel to be listed
 TITLES = {"entry": "Entries of the table", "epilogue": "Epilogues of cuBLASLt", "kernel": "Kernels"}
 
 
@@ -22,7 +24,9 @@ def read(files):
     processes = 0
     for file in files:
         for line in pathlib.Path(file).read_text().splitlines():
-            kind, name, count = line.split()
+            kind, name, count, *_ = line.split()
+            if kind == "bytes":
+                continue
             counts[kind][name] += int(count)
             known[kind, name] += 1
             processes += (kind, name) == ("entry", "cudaMalloc")
@@ -53,6 +57,44 @@ def listed(counts):
     return text.rstrip("\n") + "\n"
 
 
+def largest(files):
+    """Returns the bytes that the largest launch of each kernel accessed: those that differ, and all."""
+    launches = {}
+    for file in files:
+        for line in pathlib.Path(file).read_text().splitlines():
+            kind, name, *numbers = line.split()
+            if kind == "bytes":
+                launches[name] = max(launches.get(name, (0, 0)), tuple(map(int, numbers)))
+    return launches
+
+
+def moved(launches):
+    """Returns, as text of the page, how often kernels access a byte: by name, the most of all types."""
+    ratios = collections.defaultdict(float)
+    for name, (least, most) in launches.items():
+        if least > 0:
+            stem = name.partition("_")[0]
+            ratios[stem] = max(ratios[stem], most / least)
+    above = sorted(((ratio, stem) for stem, ratio in ratios.items() if ratio >= LOWEST), reverse=True)
+    text = (f"Of {len(ratios)} kernels, {len(ratios) - len(above)} access each byte once. The others, "
+            "whose bytes mostly come from a cache after the first time:\n\n"
+            "| times | kernels |\n|---:|---|\n")
+    rows = collections.defaultdict(list)
+    for ratio, stem in above:
+        rows[f"{ratio:.1f}" if ratio < 3 else f"{ratio:.0f}"].append(stem)
+    return text + "".join(f"| {times} | {', '.join(sorted(stems))} |\n"
+                          for times, stems in rows.items())
+
+
+def replaced(page, mark, text):
+    """Returns the page with this text between two comments."""
+    begin, end = f"<!-- {mark}: begin -->\n", f"<!-- {mark}: end -->\n"
+    if begin not in page or end not in page:
+        sys.exit(f"the page has no place for \"{mark}\"")
+    before, rest = page.split(begin)
+    return before + begin + "\n" + text + "\n" + end + rest.split(end)[1]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("page", type=pathlib.Path)
@@ -61,16 +103,12 @@ def main():
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
 
-    found = listed(read(arguments.files))
-    print(found, end="")
-    page = arguments.page.read_text()
+    missed, bytes_moved = listed(read(arguments.files)), moved(largest(arguments.files))
+    print(missed, bytes_moved, sep="\n", end="")
     if not (arguments.check or arguments.write):
         return
-    if BEGIN not in page or END not in page:
-        sys.exit(f"{arguments.page} has no place for the list")
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    wanted = before + BEGIN + "\n" + found + "\n" + END + after
+    page = arguments.page.read_text()
+    wanted = replaced(replaced(page, MISSED, missed), MOVED, bytes_moved)
     if arguments.write:
         arguments.page.write_text(wanted)
     elif wanted != page:

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 
-LIMIT = 300  # seconds of a test, which a mutant may make wait for ever
+BUILD = "build-test"  # in the copy
+LEAST_LIMIT = 60  # seconds of a test, which a mutant may make wait for ever
 
 
 def copy(root, tree):
@@ -31,9 +32,11 @@ def copy(root, tree):
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / name, to)
     known = set(wanted)
-    for path in tree.rglob("*"):
-        if path.is_file() and str(path.relative_to(tree)) not in known:
-            path.unlink()
+    for folder in tree.iterdir():
+        paths = [folder] if folder.is_file() else folder.rglob("*") if folder.name != BUILD else []
+        for path in paths:
+            if path.is_file() and str(path.relative_to(tree)) not in known:
+                path.unlink()
 
 
 def parse(table):
@@ -60,7 +63,7 @@ def mutated(text, old, new):
 def targets(test):
     kind = test.split(":")[0]
     if kind == "kernels":
-        return ["tests/test_cuda_kernels"]
+        return ["tests/cuda/test_cuda_kernels"]
     binary = "tests/test_ops_cases" if kind == "ops" else "tests/test_cuda_" + kind
     return [binary, "cuda/libtowerflow_cuda_host.so"]
 
@@ -69,7 +72,7 @@ def command(test):
     """Returns the arguments and variables of a test."""
     kind, _, name = test.partition(":")
     if kind == "kernels":
-        return ["tests/test_cuda_kernels", f"-sf=*{name}.cc"], {}
+        return ["tests/cuda/test_cuda_kernels", f"-sf=*{name}.cc"], {}
     if kind == "ops":
         return (["tests/test_ops_cases", "--test-case=every case: kernels*"],
                 {"TOWERFLOW_TEST_DEVICE": "/device:GPU:0", "TOWERFLOW_TEST_CASE": name})
@@ -82,12 +85,13 @@ def build(folder, names):
     return done.returncode == 0
 
 
-def run(folder, tree, test):
+def run(folder, tree, test, limit=None):
     """Returns how a test ended: "passed", "failed", "hangs"."""
     arguments, variables = command(test)
     try:
-        done = subprocess.run([folder / arguments[0], *arguments[1:]], cwd=tree, timeout=LIMIT,
-                              env=os.environ | variables, capture_output=True, check=False)
+        done = subprocess.run([folder / arguments[0], "--abort-after=1", *arguments[1:]], cwd=tree,
+                              timeout=limit, env=os.environ | variables, capture_output=True,
+                              check=False)
     except subprocess.TimeoutExpired:
         return "hangs"
     return "passed" if done.returncode == 0 else "failed"
@@ -99,14 +103,19 @@ def main():
         copy(first, second)
         return
     tree, folder, words = first, second, sys.argv[5:]
-    mutants = [mutant for mutant in parse(pathlib.Path(sys.argv[4]).read_text())
-               if not words or any(word in mutant[0] or word in mutant[1] for word in words)]
+    # By file, so that no other has to be built again in between.
+    mutants = sorted((mutant for mutant in parse(pathlib.Path(sys.argv[4]).read_text())
+                      if not words or any(word in mutant[0] or word in mutant[1] for word in words)),
+                     key=lambda mutant: mutant[0])
     tests = sorted({mutant[1] for mutant in mutants})
     if not build(folder, sorted({name for test in tests for name in targets(test)})):
         sys.exit("the source does not build without a mutant")
+    limits = {}
     for test in tests:
+        start = time.monotonic()
         if run(folder, tree, test) != "passed":
             sys.exit(f"the test {test} fails without a mutant")
+        limits[test] = max(LEAST_LIMIT, 10 * (time.monotonic() - start))
     counts = {}
     for file, test, old, new in mutants:
         path = tree / file
@@ -118,7 +127,8 @@ def main():
         else:
             path.write_text(changed)
             try:
-                how = run(folder, tree, test) if build(folder, targets(test)) else "does not build"
+                builds = build(folder, targets(test))
+                how = run(folder, tree, test, limits[test]) if builds else "does not build"
             finally:
                 path.write_text(text)
         counts[how] = counts.get(how, 0) + 1

@@ -8,6 +8,11 @@
 dir=$root/build-test
 cuda_options=(-Dtests=true -Dverify=true -Doptimization=1)
 
+# What run_cuda_tests runs.
+# shellcheck disable=SC2034
+run_targets=(tests/test_ops_cases tests/test_cuda_{training,models,strategies}
+  tests/test_models_strategies)
+
 # build_cuda_tests TARGET...: ends the script if CUDA is not installed, or if the build fails.
 build_cuda_tests() {
   configure "$dir" "${cuda_options[@]}" || exit "$build_failed"
@@ -18,8 +23,8 @@ build_cuda_tests() {
   build "$dir" "$@" || exit "$build_failed"
 }
 
-# run_cuda_tests DEVICES [COMMAND...]: the op table, training and strategies on these devices; prints
-# failures alone. Returns how many failed. COMMAND runs the programs.
+# run_cuda_tests DEVICES [COMMAND...]: the op table, training, all models and strategies on these
+# devices; prints failures alone. Returns how many failed. COMMAND runs the programs.
 run_cuda_tests() {
   local devices=$1 failed=0
   shift
@@ -27,7 +32,11 @@ run_cuda_tests() {
   cd "$root" || return 1
   TOWERFLOW_TEST_DEVICE=/device:GPU:0 run_quietly "$@" "$dir/tests/test_ops_cases" \
     --test-case='every case: kernels*' || failed=$((failed + 1))
-  run_quietly "$@" "$dir/tests/test_cuda_training" || failed=$((failed + 1))
-  run_quietly "$@" "$dir/tests/test_cuda_strategies" || failed=$((failed + 1))
+  local name
+  for name in training models strategies; do
+    run_quietly "$@" "$dir/tests/test_cuda_$name" || failed=$((failed + 1))
+  done
+  run_quietly "$@" "$dir/tests/test_models_strategies" --test-case='every strategy*' ||
+    failed=$((failed + 1))
   return "$failed"
 }

@@ -48,7 +48,8 @@ TEST_CASE("cublasLt: epilogues [where a card has them, and where it does not]") 
       {CUBLASLT_EPILOGUE_RELU, "NN NT TN"},      {CUBLASLT_EPILOGUE_BIAS, "NN NT TN"},
       {CUBLASLT_EPILOGUE_RELU_BIAS, "NN NT TN"}, {CUBLASLT_EPILOGUE_RELU_AUX_BIAS, "NN NT TN"},
       {CUBLASLT_EPILOGUE_DRELU, "NN NT TN"},     {CUBLASLT_EPILOGUE_DRELU_BGRAD, "NN NT TN"},
-      {CUBLASLT_EPILOGUE_GELU_BIAS, "NN NT TN"}, {CUBLASLT_EPILOGUE_BGRADA, "NN NT"},
+      {CUBLASLT_EPILOGUE_GELU_BIAS, "NN NT TN"}, {CUBLASLT_EPILOGUE_GELU, "NN NT TN"},
+      {CUBLASLT_EPILOGUE_RELU_AUX, "NN NT TN"},  {CUBLASLT_EPILOGUE_BGRADA, "NN NT"},
       {CUBLASLT_EPILOGUE_BGRADB, "NT"}};
   for (const Row& row : rows) {
     for (const char* const kind : {"NN", "NT", "TN", "TT"}) {

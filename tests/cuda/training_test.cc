@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/global_step.h"
-#include "models/models.h"
 #include "tests/models/steps.h"
 #include "tests/support/cuda_devices.h"
 #include "tests/support/error_text.h"
@@ -43,72 +41,9 @@ struct Classifier {
   Operation train;
 };
 
-/// A model that is small enough for the emulation.
-struct SmallModel {
-  const models::Model* model;
-  std::int64_t batch_size;
-  models::OptionValues values{};
-  std::vector<std::string> kernels{};  ///< some that run on the GPU
-};
-
-const std::vector<SmallModel>& small_models() {
-  static const std::vector<SmallModel> all{
-      {&models::cifar10::kModel, 2, {}, {"LRN ", "LRNGrad "}},
-      {&models::resnet20::kModel,
-       2,
-       {{"depth", std::int64_t{8}}},
-       {"FusedBatchNormV3 ", "FusedBatchNormGradV3 "}},
-      {&models::batch_norm::kModel, 2, {}, {}},
-      {&models::three_stage_gan::kModel, 4, {}, {}},
-      {&models::vaegan::kModel, 2, {}, {}},
-      {&models::char_lstm::kModel, 1, {{"rnn-size", std::int64_t{4}}}, {}}};
-  return all;
-}
-
-/// Returns what two steps fetch, and the variables after them. `report` receives the plan.
-std::vector<Array> two_steps(const SmallModel& small, const CudaDevices& cuda,
-                             std::string* report = nullptr) {
-  models::GlobalStep step(
-      *small.model,
-      {.batch_size = small.batch_size, .values = small.values, .devices = {.cuda = cuda}});
-  const auto guard = step.graph().as_default();
-  const ComparedRun run = step.run();
-  Session session(step.graph(), run.config);
-  session.run(tf::global_variables_initializer());
-  session.run(tf::local_variables_initializer());
-  std::vector<Array> values;
-  const auto add = [&](const std::vector<Fetch>& fetches, const Feeds& feeds) {
-    for (Array& value : session.run(fetches, feeds)) values.push_back(std::move(value));
-  };
-  for (const int number : {1, 2}) add(run.step, run.feeds ? run.feeds(number) : Feeds{});
-  const auto variables = tf::global_variables();
-  add({variables.begin(), variables.end()}, {});
-  if (report != nullptr) {
-    *report = session.plan_report(run.step, run.feeds ? run.feeds(1) : Feeds{});
-  }
-  return values;
-}
-
 }  // namespace
 
 TEST_SUITE("training on emulated GPUs") {
-  TEST_CASE("models on one GPU give the CPU's values") {
-    for (const SmallModel& small : small_models()) {
-      const std::string name = small.model->name;
-      CAPTURE(name);
-      std::string report;
-      const auto expected = two_steps(small, {});
-      const auto found = two_steps(small, {.count = 1, .emulated = true}, &report);
-      CHECK(expected.size() == found.size());
-      CHECK(largest_difference(found, expected) < 1e-5);
-      CAPTURE(report);
-      for (const std::string& kernel : small.kernels) {
-        CAPTURE(kernel);
-        CHECK(report.find(kernel + "[host emulation, cuda]") != std::string::npos);
-      }
-    }
-  }
-
   TEST_CASE("models on two towers give the CPU's values") {
     for (const auto& model : kSteps) {
       const std::string& name = model.first;

@@ -133,34 +133,35 @@ void check(const std::string& name, std::vector<T> scalars) {
   }
 }
 
+/// Of all elements, and of some rows.
+template <class T, template <class> class RuleOf>
+void check_both(const std::string& name, const std::vector<T>& scalars) {
+  check<T, RuleOf>(name, scalars);
+  check_rows<T, RuleOf>(name, scalars);
+}
+
 template <class T>
 void check_all(const std::string& dtype) {
-  check<T, MovingAverageRule>("MovingAverage_" + dtype, {T(0.1)});
-  check<T, GradientDescentRule>("GradientDescent_" + dtype, {T(0.1)});
-  check<T, MomentumRule>("Momentum_" + dtype, {T(0.1), T(0.9)});
-  check<T, NesterovRule>("Nesterov_" + dtype, {T(0.1), T(0.9)});
-  check<T, AdagradRule>("Adagrad_" + dtype, {T(0.1)});
-  check<T, AdadeltaRule>("Adadelta_" + dtype, {T(0.1), T(0.9), T(1e-6)});
-  check<T, RmsPropRule>("RmsProp_" + dtype, {T(0.1), T(0.9), T(0.5), T(1e-6)});
+  check_both<T, MovingAverageRule>("MovingAverage_" + dtype, {T(0.1)});
+  check_both<T, GradientDescentRule>("GradientDescent_" + dtype, {T(0.1)});
+  check_both<T, MomentumRule>("Momentum_" + dtype, {T(0.1), T(0.9)});
+  check_both<T, NesterovRule>("Nesterov_" + dtype, {T(0.1), T(0.9)});
+  check_both<T, AdagradRule>("Adagrad_" + dtype, {T(0.1)});
+  check_both<T, AdadeltaRule>("Adadelta_" + dtype, {T(0.1), T(0.9), T(1e-6)});
+  check_both<T, RmsPropRule>("RmsProp_" + dtype, {T(0.1), T(0.9), T(0.5), T(1e-6)});
   // ms - mg^2 stays positive: the slots of the test are in [0.5, 1] and [1, 2].
-  check<T, CenteredRmsPropRule>("CenteredRmsProp_" + dtype, {T(0.1), T(0.9), T(0.5), T(1e-6)});
-  check<T, AdamRule>("Adam_" + dtype, {T(0.9), T(0.999), T(0.01), T(0.9), T(0.999), T(1e-8)});
-  check<T, AdagradDualAveragingRule>("AdagradDualAveraging_" + dtype,
-                                     {T(0.1), T(0.01), T(0.02), T(7)});
-  // With the usual power, whose root is taken, and with another.
-  check<T, FtrlRule>("Ftrl_" + dtype, {T(0.1), T(0.01), T(0.02), T(-0.5)});
-  check<T, FtrlRule>("Ftrl_" + dtype, {T(0.1), T(0.01), T(0.02), T(-0.3)});
-  check<T, FtrlShrinkageRule>("FtrlShrinkage_" + dtype,
-                              {T(0.1), T(0.01), T(0.02), T(0.03), T(-0.5)});
-  check<T, ProximalGradientDescentRule>("ProximalGradientDescent_" + dtype,
-                                        {T(0.1), T(0.5), T(0.02)});
-  check<T, ProximalAdagradRule>("ProximalAdagrad_" + dtype, {T(0.1), T(0.5), T(0.02)});
-
-  check_rows<T, GradientDescentRule>("GradientDescent_" + dtype, {T(0.1)});
-  check_rows<T, MomentumRule>("Momentum_" + dtype, {T(0.1), T(0.9)});
-  check_rows<T, AdagradDualAveragingRule>("AdagradDualAveraging_" + dtype,
+  check_both<T, CenteredRmsPropRule>("CenteredRmsProp_" + dtype, {T(0.1), T(0.9), T(0.5), T(1e-6)});
+  check_both<T, AdamRule>("Adam_" + dtype, {T(0.9), T(0.999), T(0.01), T(0.9), T(0.999), T(1e-8)});
+  check_both<T, AdagradDualAveragingRule>("AdagradDualAveraging_" + dtype,
                                           {T(0.1), T(0.01), T(0.02), T(7)});
-  check_rows<T, CenteredRmsPropRule>("CenteredRmsProp_" + dtype, {T(0.1), T(0.9), T(0.5), T(1e-6)});
+  // With the usual power, whose root is taken, and with another.
+  check_both<T, FtrlRule>("Ftrl_" + dtype, {T(0.1), T(0.01), T(0.02), T(-0.5)});
+  check_both<T, FtrlRule>("Ftrl_" + dtype, {T(0.1), T(0.01), T(0.02), T(-0.3)});
+  check_both<T, FtrlShrinkageRule>("FtrlShrinkage_" + dtype,
+                                   {T(0.1), T(0.01), T(0.02), T(0.03), T(-0.5)});
+  check_both<T, ProximalGradientDescentRule>("ProximalGradientDescent_" + dtype,
+                                             {T(0.1), T(0.5), T(0.02)});
+  check_both<T, ProximalAdagradRule>("ProximalAdagrad_" + dtype, {T(0.1), T(0.5), T(0.02)});
 }
 
 }  // namespace

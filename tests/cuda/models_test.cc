@@ -1,0 +1,147 @@
+// Every model trains on one, two and four emulated GPUs to the CPU's values, and to the same bits
+// whatever the delays of streams and the order of blocks.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/global_step.h"
+#include "models/inception3/inception3.h"
+#include "models/models.h"
+#include "tests/models/steps.h"
+#include "tests/support/cuda_devices.h"
+#include "towerflow/tf.h"
+
+using namespace towerflow;
+using testing::largest_difference;
+using testing::ramp;
+
+namespace {
+
+/// A model that is small enough for the emulation.
+struct SmallModel {
+  const models::Model* model;
+  std::int64_t tower_batch;
+  models::OptionValues values{};
+  std::vector<std::string> kernels{};  ///< some that run on the GPU
+};
+
+/// All but Inception v3, whose images are too large.
+const std::vector<SmallModel>& small_models() {
+  static const std::vector<SmallModel> all{
+      {&models::mnist::kModel, 2, {}, {"MaxPool ", "SparseSoftmaxCrossEntropyWithLogits "}},
+      {&models::cifar10::kModel, 2, {}, {"LRN ", "LRNGrad "}},
+      {&models::resnet20::kModel,
+       2,
+       {{"depth", std::int64_t{8}}},
+       {"FusedBatchNormV3 ", "FusedBatchNormGradV3 "}},
+      {&models::batch_norm::kModel, 2, {}, {}},
+      {&models::three_stage_gan::kModel, 2, {}, {}},
+      {&models::multi_gpu_model::kModel, 2, {}, {}},
+      {&models::vaegan::kModel, 2, {}, {}},
+      {&models::char_lstm::kModel, 1, {{"rnn-size", std::int64_t{4}}}, {}}};
+  return all;
+}
+
+CudaDevices gpus(int count, std::uint64_t seed) {
+  CudaDevices devices = testing::cuda_devices(count);
+  devices.seed += seed;
+  return devices;
+}
+
+/// Returns what two steps of `towers` towers fetch, and the variables after them. `report` receives
+/// the plan.
+std::vector<Array> two_steps(const SmallModel& small, int towers, const CudaDevices& cuda,
+                             std::string* report = nullptr) {
+  models::GlobalStep step(*small.model, {.num_towers = towers,
+                                         .batch_size = towers * small.tower_batch,
+                                         .values = small.values,
+                                         .devices = {.cuda = cuda}});
+  const auto guard = step.graph().as_default();
+  const ComparedRun run = step.run();
+  Session session(step.graph(), run.config);
+  session.run(tf::global_variables_initializer());
+  session.run(tf::local_variables_initializer());
+  std::vector<Array> values;
+  const auto add = [&](const std::vector<Fetch>& fetches, const Feeds& feeds) {
+    for (Array& value : session.run(fetches, feeds)) values.push_back(std::move(value));
+  };
+  for (const int number : {1, 2}) add(run.step, run.feeds ? run.feeds(number) : Feeds{});
+  const auto variables = tf::global_variables();
+  add({variables.begin(), variables.end()}, {});
+  if (report != nullptr) {
+    *report = session.plan_report(run.step, run.feeds ? run.feeds(1) : Feeds{});
+  }
+  return values;
+}
+
+/// Returns the losses of a step of Inception v3 on the smallest images that its auxiliary head
+/// takes, and the variables after it.
+std::vector<Array> inception_step(int towers, const CudaDevices& cuda,
+                                  std::string* report = nullptr) {
+  constexpr std::int64_t kSide = 107;
+  Graph graph;
+  const auto guard = graph.as_default();
+  tf::set_random_seed(11);
+  const auto built = models::inception3::build_towers(
+      {.num_towers = towers, .batch_size = 2, .examples = 64, .classes = 9}, [] {
+        return [] {
+          const auto cpu = tf::device("/cpu:0");
+          return models::Batch{tf::constant(ramp({2, kSide, kSide, 3})), tf::constant({3, 1})};
+        };
+      });
+  ConfigProto config{.allow_soft_placement = true};
+  config.cuda = cuda;
+  Session session(graph, config);
+  session.run(tf::global_variables_initializer());
+  session.run(tf::local_variables_initializer());
+  std::vector<Fetch> step{built.train_op};
+  for (const Tensor& loss : built.losses) step.emplace_back(loss);
+  std::vector<Array> values = session.run(step);
+  const auto variables = tf::global_variables();
+  for (Array& value : session.run(std::vector<Fetch>(variables.begin(), variables.end()))) {
+    values.push_back(std::move(value));
+  }
+  if (report != nullptr) *report = session.plan_report(step, {});
+  return values;
+}
+
+}  // namespace
+
+TEST_SUITE("models on emulated GPUs") {
+  TEST_CASE("models train to the CPU's values, repeatably") {
+    for (const SmallModel& small : small_models()) {
+      const std::string name = small.model->name;
+      CAPTURE(name);
+      for (const int count : {1, 2, 4}) {
+        CAPTURE(count);
+        std::string report;
+        const auto expected = two_steps(small, count, {});
+        const auto found = two_steps(small, count, gpus(count, 1), &report);
+        CHECK(expected.size() == found.size());
+        CHECK(largest_difference(found, expected) < 1e-5);
+        CHECK(two_steps(small, count, gpus(count, 2)) == found);
+        CAPTURE(report);
+        for (const std::string& kernel : small.kernels) {
+          CAPTURE(kernel);
+          CHECK(report.find(kernel + "[" + testing::cuda_label("cuda") + "]") != std::string::npos);
+        }
+        const std::string last = "device:GPU:" + std::to_string(gpus(count, 0).count - 1);
+        CHECK(report.find(last + ", compute") != std::string::npos);
+      }
+    }
+  }
+
+  TEST_CASE("inception3 trains to the CPU's values") {
+    std::string report;
+    const auto expected = inception_step(2, {});
+    const auto found = inception_step(2, gpus(2, 1), &report);
+    CHECK(expected.size() == found.size());
+    CHECK(largest_difference(found, expected) < 1e-5);
+    CAPTURE(report);
+    for (const char* library : {"cuDNN", "cuBLASLt", "cuda"}) {
+      CHECK(report.find("[" + testing::cuda_label(library) + "]") != std::string::npos);
+    }
+  }
+}
