@@ -36,7 +36,7 @@ run_cuda_tests() {
   for name in training models strategies; do
     run_quietly "$@" "$dir/tests/test_cuda_$name" || failed=$((failed + 1))
   done
-  run_quietly "$@" "$dir/tests/test_models_strategies" --test-case='every strategy*' ||
+  TOWERFLOW_STRATEGIES=all run_quietly "$@" "$dir/tests/test_models_strategies" --test-case='every strategy*' ||
     failed=$((failed + 1))
   return "$failed"
 }

