@@ -130,6 +130,17 @@ TEST_SUITE("cuda batch norm") {
     check({3, 5, 24}, 1, 1, 0);
     check({2, 3, 7}, 0, 2, 0);
   }
+  TEST_CASE("the gradient of an inference does not depend on the images, which may be NaN") {
+    DeviceMemory memory;
+    const float* dy = memory.upload(std::vector<float>{1, 2});
+    const float* x = memory.upload(std::vector<float>{NAN, INFINITY});
+    // Mean, shift, slope and factor of one channel.
+    const float* params = memory.upload(std::vector<float>{0, 0, 0, 3});
+    float* dx = memory.allocate<float>(2);
+    memory.run("BatchNormGradApply_float32", launch_for(2), dy, x, params, dx,
+               ChannelShape{2, 1, 1}, 0);
+    CHECK(memory.download(dx, 2) == std::vector<float>{3, 6});
+  }
   TEST_CASE("the variance is exact far from zero") { check({64, 8, 1}, 1, 2, 1000); }
 }
 

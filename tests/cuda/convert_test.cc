@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "cuda/device/arguments.h"
 #include "ops/array/cast_value.h"
@@ -64,10 +65,12 @@ void check_cast(const std::string& from, const std::string& to) {
   const std::size_t n = values.size();
   DeviceMemory memory;
   const auto* x = memory.upload(values);
-  for (const std::size_t offset : {std::size_t{0}, std::size_t{1}}) {  // aligned, and not
+  // Both are aligned, neither is, and one alone.
+  for (const auto& [offset, moved] :
+       {std::pair<std::size_t, std::size_t>{0, 0}, {1, 1}, {1, 0}, {0, 1}}) {
     auto* y = memory.template allocate<Stored<To>>(n + 1);
-    memory.run("Cast_" + from + "_" + to, launch_for(n), x + offset, y + offset, i64(n - offset));
-    const auto got = memory.download(y + offset, n - offset);
+    memory.run("Cast_" + from + "_" + to, launch_for(n), x + offset, y + moved, i64(n - offset));
+    const auto got = memory.download(y + moved, n - offset);
     for (std::size_t i = 0; i + offset < n; ++i) {
       CAPTURE(values[i + offset]);
       const To wanted = cast_value<From, To>(static_cast<From>(values[i + offset]));

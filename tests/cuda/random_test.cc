@@ -46,6 +46,13 @@ std::vector<T> draw(const std::string& kernel, std::size_t n, std::uint64_t skip
 }  // namespace
 
 TEST_SUITE("cuda random") {
+  TEST_CASE("the counter of a stream has 128 bits") {
+    DeviceMemory memory;
+    auto* state = memory.upload(std::vector<std::uint64_t>{7, ~std::uint64_t{0}, 4});
+    memory.run("RandomSkip", {dim3(1), dim3(1), 0}, state, std::uint64_t{3});
+    CHECK(memory.download(state, 3) == std::vector<std::uint64_t>{7, 2, 5});
+  }
+
   TEST_CASE("uniform numbers") {
     for (const std::uint64_t skipped : {std::uint64_t{0}, std::uint64_t{5}, ~std::uint64_t{2}}) {
       Philox philox(kKey, kStream);
