@@ -44,7 +44,9 @@ struct ScalingArguments {
 /// Returns parameter_server and the algorithms of replicated towers.
 std::vector<std::string> strategy_words() {
   std::vector<std::string> words{"parameter_server"};
-  for (const auto& [algorithm, word] : kAllReduceNames) words.emplace_back(word);
+  for (const auto& [algorithm, word] : kAllReduceNames) {
+    if (has_schedule(algorithm)) words.emplace_back(word);
+  }
   return words;
 }
 

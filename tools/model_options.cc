@@ -51,7 +51,9 @@ void add_all_reduce(CLI::App& app, models::DeviceOptions& options) {
           if (given == word) options.all_reduce.algorithm = algorithm;
         }
       },
-      "how replicated accelerators average gradients; gather when not given", words);
+      "how replicated accelerators average gradients; auto when not given: nccl between GPUs that "
+      "are different cards, otherwise gather",
+      words);
 }
 
 void check_variable_update(const models::DeviceOptions& options) {

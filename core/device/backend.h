@@ -7,6 +7,7 @@
 
 #include "core/device/kernel.h"
 #include "core/device/queue.h"
+#include "core/graph/collective.h"
 #include "core/graph/lane.h"
 #include "core/graph/op_def.h"
 
@@ -42,6 +43,8 @@ class Backend {
   virtual std::shared_ptr<Event> make_event() = 0;
   /// Returns the kernel entry for a request, nullptr if there is none. Called before placement.
   virtual const KernelEntry* find_kernel(const KernelRequest& request) const = 0;
+  /// Returns whether its kernel of _AllReduce can sum values of these devices, which differ.
+  virtual Collective collective(const std::vector<int>& devices) const;
 };
 
 /// The kernels of a backend by op, in order of preference: the first that accepts a request is

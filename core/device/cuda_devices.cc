@@ -43,6 +43,10 @@ void check(const CudaDevices& options) {
   if (options.count < 0 || options.count > kMost) {
     throw ValueError(fmt::format("a count from 0 to {} of GPUs, got {}", kMost, options.count));
   }
+  if (options.share < 1 || options.count % options.share != 0) {
+    throw ValueError(fmt::format("{} GPUs cannot be dealt to cards with {} on each", options.count,
+                                 options.share));
+  }
   if (options.memory < std::size_t{1} << 20 || options.memory > std::size_t{1} << 40) {
     throw ValueError(
         fmt::format("a memory from 1 MiB to 1 TiB of an emulated GPU, got {}", options.memory));
@@ -65,23 +69,26 @@ CudaDevices parse_cuda_devices(std::string_view text) {
   const std::string_view count = text.substr(0, text.find(','));
   options.count = parse_count(device, count);
   text.remove_prefix(count.size());
-  for_each_option_part(text, [&](std::string_view part, std::string_view key,
-                                 std::string_view value) {
-    if (!options.emulated) {
-      throw ValueError(
-          fmt::format("'{}' of {}{}: only cuda-host:N has options", part, device, count));
-    }
-    if (key == "memory") {
-      options.memory = parse_whole(part, value);
-    } else if (key == "seed") {
-      options.seed = parse_whole(part, value);
-    } else if (key == "delay") {
-      options.max_delay_us = static_cast<unsigned>(
-          std::min<std::uint64_t>(parse_whole(part, value), std::numeric_limits<unsigned>::max()));
-    } else {
-      throw ValueError(fmt::format("'{}' of an emulated GPU: it has memory, seed, delay", part));
-    }
-  });
+  for_each_option_part(
+      text, [&](std::string_view part, std::string_view key, std::string_view value) {
+        if (key == "share") {
+          options.share = parse_count("share=", value);
+        } else if (key == "limit") {
+          options.limit = parse_whole(part, value);
+        } else if (!options.emulated) {
+          throw ValueError(fmt::format("'{}' of {}{}: it has share, limit", part, device, count));
+        } else if (key == "memory") {
+          options.memory = parse_whole(part, value);
+        } else if (key == "seed") {
+          options.seed = parse_whole(part, value);
+        } else if (key == "delay") {
+          options.max_delay_us = static_cast<unsigned>(std::min<std::uint64_t>(
+              parse_whole(part, value), std::numeric_limits<unsigned>::max()));
+        } else {
+          throw ValueError(fmt::format(
+              "'{}' of an emulated GPU: it has share, limit, memory, seed, delay", part));
+        }
+      });
   check(options);
   return options;
 }

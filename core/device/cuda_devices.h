@@ -12,7 +12,11 @@ namespace towerflow::types {
 struct CudaDevices {
   int count = 0;          ///< 0: none
   bool emulated = false;  ///< computed on this machine's cores: slow, and strict about mistakes
-  /// Of the emulation: the bytes of each device; the order of blocks and threads and the delays of
+  int share = 1;          ///< devices on each card: device i is on card i / share of the visible
+  /// The most bytes that a device may allocate; 0: the memory of its card divided by `share`, or no
+  /// limit if it has the card for itself.
+  std::size_t limit = 0;
+  /// Of the emulation: the bytes of each card; the order of blocks and threads and the delays of
   /// streams, in order and without delays if 0; the longest delay.
   std::size_t memory = std::size_t{1} << 30;
   std::uint64_t seed = 0;
@@ -25,9 +29,9 @@ struct CudaDevices {
 
 namespace towerflow {
 
-/// Parses the text of `--devices` for CUDA: "cuda:N", or "cuda-host:N" with any of ",memory=2G",
-/// ",seed=3", ",delay=100" (microseconds) after it. Throws ValueError that names the invalid part
-/// and what is expected there.
+/// Parses the text of `--devices` for CUDA: "cuda:N" with any of ",share=2", ",limit=8G" after it,
+/// or "cuda-host:N" with any of these, ",memory=2G", ",seed=3", ",delay=100" (microseconds). Throws
+/// ValueError that names the invalid part and what is expected there.
 CudaDevices parse_cuda_devices(std::string_view text);
 
 /// Throws ValueError for an invalid value.

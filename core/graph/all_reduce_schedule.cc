@@ -84,7 +84,9 @@ AllReduceSchedule all_reduce_schedule(AllReduce algorithm, int devices, int grou
       return tree_schedule(devices);
     case AllReduce::hierarchical:
       return hierarchical_schedule(devices, std::max(group_size, 1));
+    case AllReduce::automatic:
     case AllReduce::gather:
+    case AllReduce::nccl:
       break;
   }
   return gather_schedule(devices);

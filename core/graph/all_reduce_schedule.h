@@ -11,16 +11,23 @@
 namespace towerflow {
 
 /// All algorithms with their words on the command line and in reports, in the enumeration's order.
-inline constexpr std::array<std::pair<AllReduce, const char*>, 5> kAllReduceNames{
-    {{AllReduce::gather, "gather"},
+inline constexpr std::array<std::pair<AllReduce, const char*>, 7> kAllReduceNames{
+    {{AllReduce::automatic, "auto"},
+     {AllReduce::gather, "gather"},
      {AllReduce::shuffle, "shuffle"},
      {AllReduce::ring, "ring"},
      {AllReduce::tree, "tree"},
-     {AllReduce::hierarchical, "hierarchical"}}};
+     {AllReduce::hierarchical, "hierarchical"},
+     {AllReduce::nccl, "nccl"}}};
 
 /// Returns "ring" and the like.
 constexpr const char* all_reduce_name(AllReduce algorithm) {
   return kAllReduceNames[static_cast<std::size_t>(algorithm)].second;
+}
+
+/// Returns whether an algorithm is one of messages between devices, which a schedule lists.
+constexpr bool has_schedule(AllReduce algorithm) {
+  return algorithm != AllReduce::automatic && algorithm != AllReduce::nccl;
 }
 
 /// A message between two devices of an all-reduce, which are numbered from 0.
@@ -45,7 +52,7 @@ struct AllReduceSchedule {
   std::vector<AllReduceMove> moves;  ///< of range 0, each after those that bring what it sends
 };
 
-/// Returns the schedule of an algorithm on `devices` devices; `group_size` is that of
+/// Returns the schedule of an algorithm that has one, on `devices` devices; `group_size` is that of
 /// AllReduceOptions.
 AllReduceSchedule all_reduce_schedule(AllReduce algorithm, int devices, int group_size);
 

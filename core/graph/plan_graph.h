@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/collective.h"
 #include "core/graph/fetch.h"
 #include "core/graph/lane.h"
 #include "core/graph/op_def.h"
@@ -44,6 +45,7 @@ struct PlanNode {
       false;                     ///< of a replica: its readers accept an uninitialized variable
   bool mirrors = false;          ///< updates replicas as another node updates their variables
   bool urgent = false;           ///< starts as soon as it can: other devices wait for it
+  int meeting = -1;              ///< nodes of one meeting run together, one on each device
   bool own_read = false;         ///< `w/read`: each consumer sees the value at its own turn
   bool depends_on_feed = false;  ///< depends on a fed value that need not have the static shape
   bool dead = false;             ///< replaced, or no longer needed
@@ -75,7 +77,8 @@ struct PlanGraph {
   std::vector<int> targets;        ///< nodes that must run even if nothing reads them
   bool winograd = true;            ///< PassOptions::choose_winograd
   std::size_t recompute_from = 0;  ///< PassOptions::recompute_from
-  AllReduceOptions all_reduce;     ///< PassOptions::all_reduce
+  AllReduceOptions all_reduce;     ///< PassOptions::all_reduce; never AllReduce::automatic
+  bool chose_all_reduce = false;   ///< the algorithm is not the program's choice
   std::vector<bool> accelerators;  ///< per device: whether it has memory of its own
   /// Values that several devices compute: the same value on another device.
   std::map<std::pair<ValueId, int>, ValueId> twins;
@@ -88,6 +91,8 @@ struct PlanGraph {
   }
   /// Set while rules are applied: returns whether the device of a node has a kernel for it.
   std::function<bool(const PlanNode&)> has_kernel;
+  /// Set while passes run: returns whether a library can sum values of these devices.
+  std::function<Collective(const std::vector<int>&)> collective;
 
   /// Replaces the ops and inputs of nodes: of all, or of none if a device has no kernel for its new
   /// node. Returns whether it did. Updates outputs and the index.

@@ -42,12 +42,46 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
   return compile_graph(std::move(graph), devices, kernels, options, std::move(plan));
 }
 
+/// Returns whether a library can reduce values of these devices of a session.
+static Collective collective_of(const DeviceSet& devices, const std::vector<int>& list) {
+  Backend& backend = *devices[list.front()].backend;
+  std::vector<int> indices;
+  for (const int device : list) {
+    if (devices[device].backend != &backend) return {{}, "the devices are not of one kind"};
+    indices.push_back(devices[device].index);
+  }
+  return backend.collective(indices);
+}
+
+/// Chooses how accelerators average gradients if the program leaves it open.
+static void choose_all_reduce(PlanGraph& graph, const DeviceSet& devices) {
+  graph.collective = [&devices](const std::vector<int>& list) {
+    return collective_of(devices, list);
+  };
+  if (graph.all_reduce.algorithm != AllReduce::automatic) return;
+  graph.chose_all_reduce = true;
+  graph.all_reduce.algorithm = AllReduce::gather;
+  bool mirrored = false;
+  for (std::size_t i = 0; i < graph.nodes.size() && !mirrored; ++i) {
+    mirrored = graph.is_mirrored(static_cast<int>(i));
+  }
+  std::vector<int> accelerators;
+  for (std::size_t i = 0; i < graph.accelerators.size(); ++i) {
+    if (graph.accelerators[i]) accelerators.push_back(static_cast<int>(i));
+  }
+  if (!mirrored || accelerators.size() < 2) return;
+  if (graph.collective(accelerators).refusal.empty()) {
+    graph.all_reduce.algorithm = AllReduce::nccl;
+  }
+}
+
 Plan compile_graph(PlanGraph graph, const DeviceSet& devices, KernelCache& kernels,
                    const CompileOptions& options, Plan plan) {
   graph.winograd = options.passes.choose_winograd;
   graph.recompute_from = options.passes.recompute_from;
   graph.all_reduce = options.passes.all_reduce;
   for (const Device& device : devices.devices()) graph.accelerators.push_back(!device.on_host());
+  choose_all_reduce(graph, devices);
   HomeDevices own;
   plan.placements = place(graph, devices, options.groups, options.homes ? *options.homes : own,
                           options.soft_placement, plan.log, options.worker);

@@ -105,6 +105,7 @@ void Lowering::emit_launch(int id) {
   const bool starts = node.op->effect == Effect::stateful && node.outputs.size() == 1 &&
                       node.outputs[0].dtype == DType::resource;
   draft.urgent = node.urgent || starts;
+  draft.meeting = node.meeting;
   place_draft(id, std::move(draft));
 }
 

@@ -225,6 +225,7 @@ struct Draft {
   bool asynchronous = false;  ///< set by `schedule`: its queue is asynchronous
   bool urgent = false;        ///< starts before drafts of its queue that are ready as well: work of
                               ///< others waits for it
+  int meeting = -1;           ///< drafts of one meeting start together; they wait for the same
   bool joins = false;         ///< a join: ends when all drafts in `after` have ended
 };
 

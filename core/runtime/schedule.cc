@@ -5,6 +5,7 @@
 #include <queue>
 #include <set>
 
+#include "core/graph/error.h"
 #include "core/runtime/plan.h"
 
 namespace towerflow {
@@ -122,6 +123,10 @@ void hurry_urgent(const std::vector<Draft>& drafts, std::vector<int>& priority) 
 }
 
 /// Simulates the queues with the estimated times and records the order in which drafts start.
+///
+/// The drafts of a meeting start one after another in this order, so that queues which wait for
+/// each other there cannot wait for ever: whatever else one of them waits for comes before all of
+/// them.
 class ListScheduler {
  public:
   ListScheduler(const std::vector<Draft>& drafts, const std::vector<int>& queue_of,
@@ -131,6 +136,7 @@ class ListScheduler {
         priority_(priority),
         queues_(queues),
         before_(drafts.size()),
+        started_(drafts.size(), false),
         unfinished_dependencies_(drafts.size(), 0),
         ready_at_(drafts.size(), 0) {}
 
@@ -147,9 +153,10 @@ class ListScheduler {
     while (order_.size() < drafts_.size()) {
       const auto [queue, start] = next_queue();
       const int draft = take(queue, start);
-      const double end = start + drafts_[static_cast<std::size_t>(draft)].seconds;
-      queues_[queue].free_at = end;
-      finish(draft, end);
+      if (started_[static_cast<std::size_t>(draft)]) continue;  // with its meeting
+      std::vector<Entry> begun{{begin(draft, start), draft}};
+      if (drafts_[static_cast<std::size_t>(draft)].meeting >= 0) begin_others(draft, start, begun);
+      for (const auto& [end, one] : begun) finish(one, end);
     }
     return std::move(order_);
   }
@@ -162,6 +169,27 @@ class ListScheduler {
     Heap coming;  // by the time at which they become ready
     Heap ready;   // by priority
   };
+
+  /// Starts a draft, not before its queue is free. Returns its end.
+  double begin(int draft, double time) {
+    const auto at = static_cast<std::size_t>(draft);
+    QueueState& queue = queues_[static_cast<std::size_t>(queue_of_[at])];
+    started_[at] = true;
+    queue.free_at = std::max(queue.free_at, time) + drafts_[at].seconds;
+    return queue.free_at;
+  }
+
+  /// Starts the other drafts of a meeting, which are ready too.
+  void begin_others(int first, double time, std::vector<Entry>& begun) {
+    const int meeting = drafts_[static_cast<std::size_t>(first)].meeting;
+    for (std::size_t i = 0; i < drafts_.size(); ++i) {
+      if (drafts_[i].meeting != meeting || static_cast<int>(i) == first) continue;
+      if (unfinished_dependencies_[i] > 0 || started_[i]) {
+        throw errors::InternalError("the drafts of a meeting do not wait for the same");
+      }
+      begun.emplace_back(begin(static_cast<int>(i), time), static_cast<int>(i));
+    }
+  }
 
   /// Marks a draft as ended, and also the joins that it completes; enqueues drafts that became
   /// ready.
@@ -222,7 +250,8 @@ class ListScheduler {
   const std::vector<int>& queue_of_;
   const std::vector<int>& priority_;
   std::vector<QueueState> queues_;
-  std::vector<std::vector<int>> before_;      // per draft: the drafts that wait for it
+  std::vector<std::vector<int>> before_;  // per draft: the drafts that wait for it
+  std::vector<bool> started_;
   std::vector<int> unfinished_dependencies_;  // per draft: number of drafts that it still waits for
   std::vector<double> ready_at_;
   std::vector<int> order_;

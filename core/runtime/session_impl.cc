@@ -99,8 +99,25 @@ class SessionImpl::LoopCompiler final : public SubplanCompiler {
   int worker_;
 };
 
+/// Checks that some devices can average gradients as the program wants it.
+static void check_all_reduce(const AllReduceOptions& options, const DeviceSet& devices) {
+  if (options.algorithm != AllReduce::nccl) return;
+  std::string first;
+  for (const Device& device : devices.devices()) {
+    if (device.on_host()) continue;
+    std::string refusal = device.backend->collective({device.index}).refusal;
+    if (refusal.empty()) return;
+    if (first.empty()) first = std::move(refusal);
+  }
+  throw errors::InvalidArgumentError(
+      fmt::format("AllReduce::nccl: {}", first.empty() ? "the session has no GPUs" : first),
+      {.hint = "leave the choice to AllReduce::automatic, or use AllReduce::shuffle"});
+}
+
 SessionImpl::SessionImpl(Graph& graph, ConfigProto config)
-    : graph_(graph), config_(std::move(config)), devices_(make_backends(config_)) {}
+    : graph_(graph), config_(std::move(config)), devices_(make_backends(config_)) {
+  check_all_reduce(config_.passes.all_reduce, devices_);
+}
 
 std::vector<Array> SessionImpl::run(std::span<const Fetch> fetches, const Feeds& feeds,
                                     const RunOptions& options, RunMetadata* metadata) {

@@ -13,6 +13,7 @@
 #include "cuda/backend/cuda_event.h"
 #include "cuda/backend/cuda_queue.h"
 #include "cuda/backend/kernel_table.h"
+#include "cuda/backend/peers.h"
 
 namespace towerflow::cuda {
 namespace {
@@ -30,14 +31,20 @@ bool has_numbers(const TensorDesc& desc) {
 CudaBackend::CudaBackend(const CudaDevices& options, std::vector<int> numbers)
     : driver_(Driver::open(options)) {
   const auto there = driver_->devices().size();
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (static_cast<std::size_t>(numbers[i]) >= there) {
-      throw errors::UnavailableError(
-          fmt::format("there are {} GPUs here, and the session wants {}", there, options.count));
+  for (const int number : numbers) {
+    if (static_cast<std::size_t>(number) >= there) {
+      throw errors::UnavailableError(fmt::format("there are {} GPUs here, and the session wants {}",
+                                                 there, options.count / options.share));
     }
-    devices_.push_back(
-        std::make_shared<Device>(driver_, numbers[i], fmt::format("/device:GPU:{}", i)));
+    const std::size_t memory = driver_->devices()[static_cast<std::size_t>(number)].totalGlobalMem;
+    const auto share = static_cast<std::size_t>(options.share);
+    const std::size_t limit = options.limit == 0 && share > 1 ? memory / share : options.limit;
+    for (int one = 0; one < options.share; ++one) {
+      devices_.push_back(std::make_shared<Device>(
+          driver_, number, fmt::format("/device:GPU:{}", devices_.size()), limit));
+    }
   }
+  enable_peer_access(*driver_, numbers);
   add_entries();
 }
 
@@ -64,17 +71,32 @@ void CudaBackend::add_entries() {
 
 std::string CudaBackend::description(int index) const {
   const cudaDeviceProp& card = device(index)->properties();
+  const std::size_t limit = device(index)->limit();
+  const std::string memory =
+      limit == 0 ? gibibytes(card.totalGlobalMem)
+                 : fmt::format("{} of the {} of card {}", gibibytes(limit),
+                               gibibytes(card.totalGlobalMem), device(index)->number());
   return fmt::format("{}{}, {}, compute capability {}.{}",
-                     emulated() ? "host emulation of CUDA: " : "", card.name,
-                     gibibytes(card.totalGlobalMem), card.major, card.minor);
+                     emulated() ? "host emulation of CUDA: " : "", card.name, memory, card.major,
+                     card.minor);
 }
 
 std::shared_ptr<void> CudaBackend::allocate(int index, std::size_t bytes) {
-  const Device& own = *device(index);
+  const std::shared_ptr<Device>& own_device = device(index);
+  Device& own = *own_device;
   const Table& table = own.table();
+  bytes = std::max<std::size_t>(bytes, 1);
+  if (!own.take_memory(bytes)) {
+    throw errors::ResourceExhaustedError(
+        fmt::format("{} is out of memory: {} bytes asked for, {} of its {} are used", own.name(),
+                    bytes, own.memory_used(), own.limit()),
+        {.hint = "use a smaller batch, fewer devices per card, or a larger limit"});
+  }
+  std::shared_ptr<void> taken(nullptr,
+                              [own_device, bytes](void*) { own_device->return_memory(bytes); });
   own.select();
   void* memory = nullptr;
-  const cudaError_t status = table.cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
+  const cudaError_t status = table.cudaMalloc(&memory, bytes);
   if (status == cudaErrorMemoryAllocation) {
     table.cudaGetLastError();
     std::size_t free = 0, total = 0;
@@ -85,7 +107,7 @@ std::shared_ptr<void> CudaBackend::allocate(int index, std::size_t bytes) {
         {.hint = "use a smaller batch, or fewer towers per device"});
   }
   if (status != cudaSuccess) raise_failure(describe(table, status, "table.cudaMalloc(..)"));
-  return {memory, [driver = driver_](void* at) { driver->table().cudaFree(at); }};
+  return {memory, [driver = driver_, taken](void* at) { driver->table().cudaFree(at); }};
 }
 
 std::shared_ptr<void> CudaBackend::allocate_staging(std::size_t bytes) {
@@ -110,14 +132,36 @@ const KernelEntry* CudaBackend::find_kernel(const KernelRequest& request) const 
   return kernels_.find(request);
 }
 
+/// The members are the cards. NCCL refuses two ranks on one card.
+Collective CudaBackend::collective(const std::vector<int>& devices) const {
+  Collective found;
+  for (const int index : devices) {
+    const Device& own = *device(index);
+    const auto same = std::find(found.members.begin(), found.members.end(), own.number());
+    if (same != found.members.end()) {
+      const int other = devices[static_cast<std::size_t>(same - found.members.begin())];
+      return {{},
+              fmt::format("{} and {} are on one card, number {}", device(other)->name(), own.name(),
+                          own.number())};
+    }
+    found.members.push_back(own.number());
+  }
+  try {
+    driver_->need(Group::nccl);
+  } catch (const errors::UnavailableError& missing) {
+    found.refusal = missing.message();
+  }
+  return found;
+}
+
 }  // namespace towerflow::cuda
 
 std::shared_ptr<towerflow::Backend> towerflow::make_cuda_backend(const ConfigProto& config) {
   check(config.cuda);
   if (config.cuda.count == 0) return nullptr;
   return std::make_shared<cuda::CudaBackend>(
-      config.cuda,
-      visible_devices(config.gpu_options.visible_device_list, config.cuda.count, "GPUs"));
+      config.cuda, visible_devices(config.gpu_options.visible_device_list,
+                                   config.cuda.count / config.cuda.share, "GPUs"));
 }
 
 std::string towerflow::what_cuda_misses() { return cuda::Driver::missing(); }

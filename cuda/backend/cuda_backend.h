@@ -32,6 +32,7 @@ class CudaBackend final : public Backend {
   std::unique_ptr<Queue> make_queue(int device, Lane lane) override;
   std::shared_ptr<Event> make_event() override;
   const KernelEntry* find_kernel(const KernelRequest& request) const override;
+  Collective collective(const std::vector<int>& devices) const override;
 
   bool emulated() const { return driver_->emulated(); }
   const std::shared_ptr<Device>& device(int index) const {

@@ -5,6 +5,7 @@
 
 #include "core/graph/error.h"
 #include "cuda/backend/check.h"
+#include "cuda/backend/clique.h"
 
 namespace towerflow::cuda {
 
@@ -89,6 +90,12 @@ void CudaQueue::wait_on_host(Event& event, std::uint64_t use, Cancellation& canc
   }
 }
 
+void CudaQueue::watch(const std::shared_ptr<Clique>& clique) {
+  const bool known = std::any_of(watched_.begin(), watched_.end(),
+                                 [&](const Watched& one) { return one.clique == clique; });
+  if (!known) watched_.push_back({clique, clique->aborts()});
+}
+
 void CudaQueue::fill_with_zeros(void* memory, std::size_t bytes) {
   TOWERFLOW_CUDA(device_->table(), cudaMemsetAsync(memory, 0, bytes, stream_.stream));
 }
@@ -125,6 +132,7 @@ void CudaQueue::find_stream_error() {
   std::exception_ptr error;
   try {
     device_->select();
+    for (const Watched& watched : watched_) watched.clique->await(stream_.stream, watched.aborts);
     TOWERFLOW_CUDA(device_->table(), cudaStreamSynchronize(stream_.stream));
     times_.fill_spans();
     return;
@@ -135,6 +143,7 @@ void CudaQueue::find_stream_error() {
   } catch (...) {
     error = std::current_exception();
   }
+  device_->driver().abort_cliques();
   error_ = {std::move(error), first_.value_or(0)};
   for (const Recorded& recorded : recorded_) recorded.event->mark_failed(recorded.use);
 }
@@ -157,6 +166,7 @@ void CudaQueue::forget_work() {
   checked_.clear();
   recorded_.clear();
   first_.reset();
+  watched_.clear();
   failed_.store(false, std::memory_order_release);
 }
 

@@ -52,6 +52,9 @@ class CudaQueue final : public Queue {
   void fill_with_zeros(void* memory, std::size_t bytes);
   Device& device() const { return *device_; }
   cudaStream_t stream() const { return stream_.stream; }
+  /// For kernels, in that function: work of other devices that is not in a stream yet, or that
+  /// fails, may keep the stream from going on; `synchronize` looks for that.
+  void watch(const std::shared_ptr<Clique>& clique);
   /// Returns the handle of cuDNN that works in the stream.
   cudnnHandle_t dnn();
   /// Returns where the next kernel writes that its data are wrong; `make_error` gives what
@@ -70,6 +73,11 @@ class CudaQueue final : public Queue {
     std::size_t checked = 0;  ///< launches with a record before it
   };
 
+  struct Watched {
+    std::shared_ptr<Clique> clique;
+    unsigned aborts = 0;  ///< of its calls by then
+  };
+
   void fail(std::exception_ptr error, std::size_t instruction);
   void wait_in_stream(const CudaEvent& event);
   /// Waits for an event that CUDA does not know, or whose failure only the host can see.
@@ -82,6 +90,7 @@ class CudaQueue final : public Queue {
   std::shared_ptr<Device> device_;
   Stream stream_;
   StreamTimes times_;
+  std::vector<Watched> watched_;           // since the last `synchronize`
   std::shared_ptr<ErrorRecords> records_;  // made when the first kernel needs it
   std::vector<Checked> checked_;           // launches with a record since they were forgotten
   std::vector<Recorded> recorded_;         // since the last `synchronize`

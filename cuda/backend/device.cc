@@ -6,8 +6,16 @@
 
 namespace towerflow::cuda {
 
-Device::Device(std::shared_ptr<Driver> driver, int number, std::string name)
-    : driver_(std::move(driver)), number_(number), name_(std::move(name)) {}
+Device::Device(std::shared_ptr<Driver> driver, int number, std::string name, std::size_t limit)
+    : driver_(std::move(driver)), number_(number), name_(std::move(name)), limit_(limit) {}
+
+bool Device::take_memory(std::size_t bytes) {
+  std::size_t used = used_;
+  do {
+    if (limit_ > 0 && (bytes > limit_ || used > limit_ - bytes)) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes));
+  return true;
+}
 
 /// What cannot be given back after a fault stays: the process has to end anyway.
 Device::~Device() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,8 +20,9 @@ struct Stream {
 /// One device of a session: its streams, and handles of the libraries. Thread-safe.
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  /// `number` is that of the card; `name` is for messages: "/device:GPU:0".
-  Device(std::shared_ptr<Driver> driver, int number, std::string name);
+  /// `number` is that of the card; `name` is for messages: "/device:GPU:0"; `limit` is the most
+  /// bytes that it may allocate, 0 for no limit.
+  Device(std::shared_ptr<Driver> driver, int number, std::string name, std::size_t limit);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -33,6 +35,11 @@ class Device : public std::enable_shared_from_this<Device> {
   const cudaDeviceProp& properties() const {
     return driver_->devices()[static_cast<std::size_t>(number_)];
   }
+  /// Takes bytes off its limit; returns false, and takes none, if fewer are left.
+  bool take_memory(std::size_t bytes);
+  void return_memory(std::size_t bytes) { used_ -= bytes; }
+  std::size_t memory_used() const { return used_; }
+  std::size_t limit() const { return limit_; }
   /// Makes this the device of the calling thread.
   void select() const { driver_->select(number_); }
 
@@ -53,6 +60,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::shared_ptr<Driver> driver_;
   const int number_;
   const std::string name_;
+  const std::size_t limit_;
+  std::atomic<std::size_t> used_{0};
   std::mutex mutex_;  // guards the members below but the last two
   std::vector<Stream> idle_;
   cublasLtHandle_t blas_ = nullptr;

@@ -11,6 +11,7 @@
 #include "core/device/plugin_places.h"
 #include "core/graph/error.h"
 #include "cuda/backend/check.h"
+#include "cuda/backend/clique.h"
 #include "cuda/device/fatbins.h"
 
 namespace towerflow::cuda {
@@ -136,6 +137,8 @@ Driver::~Driver() { observe_pinned(nullptr); }
 bool Driver::fits(const CudaDevices& options) const {
   CudaDevices own = options_;
   own.count = options.count;
+  own.share = options.share;
+  own.limit = options.limit;
   const bool same = options.emulated ? own == options : !options_.emulated;
   const bool enough = !options.emulated || options.count <= static_cast<int>(devices_.size());
   return same && enough && fault().empty();
@@ -178,6 +181,21 @@ cudaKernel_t Driver::kernel(const std::string& name) {
     table_->cudaGetLastError();  // it is not in this file
   }
   throw errors::InternalError(fmt::format("there is no CUDA kernel {}", name));
+}
+
+std::shared_ptr<Clique> Driver::clique(const std::vector<int>& cards) {
+  const std::lock_guard lock(cliques_mutex_);
+  std::weak_ptr<Clique>& known = cliques_[cards];
+  std::shared_ptr<Clique> found = known.lock();
+  if (found == nullptr) known = found = std::make_shared<Clique>(shared_from_this(), cards);
+  return found;
+}
+
+void Driver::abort_cliques() noexcept {
+  const std::lock_guard lock(cliques_mutex_);
+  for (const auto& [cards, known] : cliques_) {
+    if (const std::shared_ptr<Clique> clique = known.lock()) clique->abort();
+  }
 }
 
 std::string Driver::fault() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,10 +15,12 @@
 
 namespace towerflow::cuda {
 
+class Clique;
+
 /// CUDA in this process: the table of a plug-in, and the kernels in it. Opened when the first
 /// session asks for it and kept until the process ends, since to open it again would take long.
 /// Thread-safe.
-class Driver final : public PinnedObserver {
+class Driver final : public PinnedObserver, public std::enable_shared_from_this<Driver> {
  public:
   /// Returns the driver for these options. Another emulation than the last one, or one after a
   /// fault, can be had once nobody uses that any more.
@@ -47,6 +50,10 @@ class Driver final : public PinnedObserver {
   void select(int device) const;
   /// Returns the kernel of a name. Throws InternalError if there is none.
   cudaKernel_t kernel(const std::string& name);
+  /// Returns the communicators of NCCL for these cards; those who use them share them.
+  std::shared_ptr<Clique> clique(const std::vector<int>& cards);
+  /// Ends all calls of NCCL after an error of a device, for which other devices would wait.
+  void abort_cliques() noexcept;
   /// Returns what the emulation found wrong in the program, empty if nothing or on real devices.
   std::string fault() const;
 
@@ -70,6 +77,8 @@ class Driver final : public PinnedObserver {
   std::vector<cudaLibrary_t> images_;
   std::mutex mutex_;
   std::unordered_map<std::string, cudaKernel_t> kernels_;
+  std::mutex cliques_mutex_;
+  std::map<std::vector<int>, std::weak_ptr<Clique>> cliques_;
 };
 
 }  // namespace towerflow::cuda

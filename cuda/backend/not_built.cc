@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/device/backend_registry.h"
+#include "core/device/link_probe.h"
 #include "core/graph/error.h"
 
 namespace towerflow {
@@ -15,6 +16,11 @@ std::shared_ptr<Backend> make_cuda_backend(const ConfigProto& config) {
   check(config.cuda);
   if (config.cuda.count == 0) return nullptr;
   throw errors::UnavailableError(fmt::format("there are no GPUs to use: {}", kReason));
+}
+
+std::vector<LinkProbe> probe_cuda_links(const ConfigProto& config, double) {
+  make_cuda_backend(config);
+  throw ValueError("there are no GPUs to probe");
 }
 
 std::string what_cuda_misses() { return kReason; }

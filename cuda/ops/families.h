@@ -5,6 +5,7 @@
 #define TOWERFLOW_CUDA_FAMILIES(FAMILY) \
   FAMILY(activations)                   \
   FAMILY(add_n)                         \
+  FAMILY(all_reduce)                    \
   FAMILY(apply)                         \
   FAMILY(argmax)                        \
   FAMILY(assign)                        \
@@ -35,6 +36,7 @@
   FAMILY(pad)                           \
   FAMILY(pool)                          \
   FAMILY(reduce)                        \
+  FAMILY(regroup)                       \
   FAMILY(resize)                        \
   FAMILY(reverse)                       \
   FAMILY(scatter)                       \

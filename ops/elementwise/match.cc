@@ -14,11 +14,25 @@ bool known_shapes(const PlanGraph& graph, const PlanNode& node) {
                      [&](ValueId input) { return graph.spec(input).shape.fully_known(); });
 }
 
+/// Returns whether a node adds gradients of several accelerators that NCCL can add. With the other
+/// algorithms such a node becomes a step of a chain, whose inputs are gathered.
+bool adds_towers(const PlanGraph& graph, const PlanNode& node) {
+  if (graph.all_reduce.algorithm != AllReduce::nccl || node.op->name != "AddN") return false;
+  const auto on_accelerator = [&](ValueId input) {
+    return graph.accelerators[static_cast<std::size_t>(graph.node(input).device)];
+  };
+  const int first = graph.node(node.inputs.front()).device;
+  return std::all_of(node.inputs.begin(), node.inputs.end(), on_accelerator) &&
+         std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId input) { return graph.node(input).device != first; });
+}
+
 }  // namespace
 
 bool is_elementwise(const PlanGraph& graph, const PlanNode& node) {
   if (node.dead || node.feed >= 0 || node.outputs.size() != 1 || node.is_known(0)) return false;
   if (node.op->name == "_Elementwise") return true;
+  if (adds_towers(graph, node)) return false;
   const OutputSpec& output = node.outputs[0];
   const OpDef& op = *node.op;
   if (op.elementwise == nullptr || output.is_ref || node.inputs.empty()) return false;

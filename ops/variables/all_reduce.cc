@@ -11,6 +11,7 @@
 
 #include "core/graph/all_reduce_schedule.h"
 #include "ops/family.h"
+#include "ops/variables/all_reduce_op.h"
 #include "ops/variables/all_reduce_plan.h"
 
 namespace towerflow {
@@ -146,6 +147,21 @@ static void register_all_reduce_passes(std::vector<PlanPass>& passes) {
   passes.push_back({"all-reduce", run_all_reduce});
 }
 
-OpFamily all_reduce_family() { return {.passes = register_all_reduce_passes}; }
+static void register_all_reduce_ops(OpRegistry& registry) {
+  registry.add({.name = "_AllReduce",
+                .inputs = {"value: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<AllReduceAttrs>(),
+                .shape =
+                    [](InferenceContext& context) {
+                      context.add_output(context.dtype(0), context.shape(0));
+                    },
+                .gradient = NoGradient{"it is created after the gradients, in plans only"},
+                .plan_only = true});
+}
+
+OpFamily all_reduce_family() {
+  return {.ops = register_all_reduce_ops, .passes = register_all_reduce_passes};
+}
 
 }  // namespace towerflow

@@ -1,10 +1,14 @@
 #include "ops/variables/all_reduce_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "core/graph/all_reduce_schedule.h"
+#include "core/graph/error.h"
+#include "ops/variables/all_reduce_op.h"
 #include "ops/variables/regroup.h"
 
 namespace towerflow {
@@ -99,6 +103,9 @@ std::map<int, AllReducePlan::Parts> AllReducePlan::exchange(const Bucket& bucket
     case AllReduce::tree:
     case AllReduce::hierarchical:
       return along_schedule(bucket);
+    case AllReduce::nccl:
+      return collectively(bucket);
+    case AllReduce::automatic:
     case AllReduce::gather:
     case AllReduce::shuffle:
       break;
@@ -169,6 +176,39 @@ std::map<int, AllReducePlan::Parts> AllReducePlan::along_schedule(const Bucket& 
   return results;
 }
 
+/// One call of a library sums the gradients on all devices. Each node of the call waits for the
+/// gradients of all devices, so that all can start at once: they form a meeting.
+std::map<int, AllReducePlan::Parts> AllReducePlan::collectively(const Bucket& bucket) {
+  const Collective collective = graph_.collective(bucket.devices);
+  if (!collective.refusal.empty()) {
+    complete_ = false;
+    if (graph_.chose_all_reduce) return {};
+    throw errors::InvalidArgumentError(
+        fmt::format("NCCL cannot average the gradients: {}", collective.refusal),
+        {.site = bucket.origin->site,
+         .node = bucket.origin->name,
+         .hint = "leave the choice to AllReduce::automatic, or use AllReduce::shuffle"});
+  }
+  const Range all{0, bucket.elements};
+  std::vector<ValueId> sums;
+  for (const int device : bucket.devices) sums.push_back(device_sum(bucket, device, all));
+  const int meeting = meetings_++;
+  std::map<int, Parts> results;
+  for (std::size_t rank = 0; rank < sums.size(); ++rank) {
+    const int device = bucket.devices[rank];
+    const AllReduceAttrs attrs{bucket.origin->name, collective.members, static_cast<int>(rank)};
+    const ValueId sum =
+        add_node(bucket, "_AllReduce", attrs, {sums[rank]}, Shape{all.size}, device, bucket.place);
+    PlanNode& node = graph_.node(sum);
+    node.meeting = meeting;
+    for (const ValueId other : sums) {
+      if (other != sums[rank]) node.control.push_back(other.node);
+    }
+    results[device] = {{divided(bucket, sum, device)}, {all.size}};
+  }
+  return results;
+}
+
 /// Returns a range of the sum of the gradients of the towers of one device.
 ValueId AllReducePlan::device_sum(const Bucket& bucket, int device, Range range) {
   ValueId sum;
@@ -190,6 +230,7 @@ ValueId AllReducePlan::device_sum(const Bucket& bucket, int device, Range range)
 /// Returns a sum divided as the form wants it.
 ValueId AllReducePlan::divided(const Bucket& bucket, ValueId sum, int device) {
   GradientForm form = bucket.form();
+  if (!form.divided && !form.from_zero && form.divisor == 1) return sum;
   form.towers = 1;
   form.weighted = false;
   std::vector<ValueId> inputs{sum};

@@ -26,7 +26,8 @@ class AllReducePlan {
   explicit AllReducePlan(PlanGraph& graph);
 
   /// Lets the devices of a bucket compute its sums. All sums have the same devices, form and
-  /// scalars. Returns whether it did: not if a device lacks a kernel.
+  /// scalars. Returns whether it did: not if a device lacks a kernel, or if NCCL, which nobody
+  /// asked for, cannot do it. Throws InvalidArgumentError if it was asked for.
   bool add(const std::vector<TowerSum>& bucket);
 
   /// Lets the devices also compute what follows from the sums, such as clipped averages, where
@@ -47,6 +48,7 @@ class AllReducePlan {
   std::map<int, Parts> exchange(const Bucket& bucket);
   std::map<int, Parts> shuffle(const Bucket& bucket);
   std::map<int, Parts> along_schedule(const Bucket& bucket);
+  std::map<int, Parts> collectively(const Bucket& bucket);
 
   ValueId device_sum(const Bucket& bucket, int device, Range range);
   ValueId divided(const Bucket& bucket, ValueId sum, int device);
@@ -61,6 +63,7 @@ class AllReducePlan {
   const std::size_t tape_;                 // the nodes before the pass
   std::map<int, std::vector<int>> added_;  // new nodes, by the node before which they are placed
   bool complete_ = true;                   // whether every new node has a kernel
+  int meetings_ = 0;
 };
 
 }  // namespace towerflow

@@ -49,7 +49,7 @@ const std::vector<ScaleStrategy>& scale_strategies() {
     std::vector<ScaleStrategy> list{{"independent", Kind::independent},
                                     {"parameter_server", Kind::parameter_server}};
     for (const auto& [algorithm, word] : kAllReduceNames) {
-      list.push_back({word, Kind::all_reduce, algorithm});
+      if (has_schedule(algorithm)) list.push_back({word, Kind::all_reduce, algorithm});
     }
     list.push_back({"rotated_ring", Kind::rotated_ring});
     return list;

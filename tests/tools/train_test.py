@@ -83,7 +83,7 @@ class Training(Scratch):
             self.assertEqual(host, self.variables(algorithm, "--seed", 7, "--devices", "sim:2",
                                                   "--variable-update", "replicated",
                                                   "--all-reduce", algorithm), algorithm)
-        self.assert_error(run("train", "mnist", "--all-reduce", "rung"), 2, "must be one of gather")
+        self.assert_error(run("train", "mnist", "--all-reduce", "rung"), 2, "must be one of auto, gather")
 
     def test_epochs_end_and_what_is_left_is_counted(self):
         self.file.write_bytes(first_records(150))

@@ -44,6 +44,7 @@ void check_that_all_are_added(AllReduce algorithm, int devices, int group) {
 
 TEST_CASE("every schedule of an all-reduce adds each gradient once and leaves all with the sum") {
   for (const auto& [algorithm, word] : kAllReduceNames) {
+    if (!has_schedule(algorithm)) continue;
     for (const int devices : {2, 3, 4, 5, 8, 13, 16}) {
       for (const int group : {1, 2, 4, 20}) check_that_all_are_added(algorithm, devices, group);
     }

@@ -82,7 +82,7 @@ std::string register_enlarged_gradient(const OpDef& op) {
 /// Returns whether an op exchanges gradients between accelerators or processes: tests/parallel runs
 /// these.
 bool is_between_devices(const std::string& op) {
-  return op == "_Regroup" || op.starts_with("_Process");
+  return op == "_AllReduce" || op == "_Regroup" || op.starts_with("_Process");
 }
 
 }  // namespace
