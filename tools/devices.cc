@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/device/backend_registry.h"
+#include "core/device/link_probe.h"
 #include "report/step_report.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
@@ -29,13 +30,15 @@ constexpr const char* kDevicesHelp =
     "memory, the limit of locked memory, instruction set.\n"
     "\n"
     "Example: towerflow devices --devices sim:2,bandwidth=8GB/s,memory=2GiB\n"
-    "Example: towerflow devices --devices cuda-host:2";
+    "Example: towerflow devices --devices cuda-host:2\n"
+    "Example: towerflow devices --devices cuda:4 --probe";
 
 struct DevicesArguments {
   int cpus = 1;
   SimulatedDevices simulated;
   CudaDevices cuda;
   std::optional<std::int64_t> threads;
+  bool probe = false;
   bool json = false;
 };
 
@@ -114,6 +117,26 @@ ordered_json memory_of(const std::string& type, const DevicesArguments& argument
   return arguments.cuda.emulated ? ordered_json(arguments.cuda.memory) : ordered_json();
 }
 
+/// Returns what copies between the GPUs showed.
+std::vector<LinkProbe> probe_links(const DevicesArguments& arguments) {
+  constexpr double kSeconds = 5;
+  ConfigProto config;
+  config.cuda = arguments.cuda;
+  return probe_cuda_links(config, kSeconds);
+}
+
+void print_links(const std::vector<LinkProbe>& links) {
+  TextTable table("lllr");
+  table.add({"from", "to", "copies go", "GB/s"});
+  for (const LinkProbe& link : links) {
+    const std::string found = link.wrong.empty()
+                                  ? fmt::format("{:.1f}", link.bytes_per_second / 1e9)
+                                  : "WRONG: " + link.wrong;
+    table.add({link.from, link.to, link.way, found});
+  }
+  fmt::print("\nCopies between GPUs\n{}", table.text());
+}
+
 void list_devices(const DevicesArguments& arguments) {
   Graph graph;
   Session session(graph,
@@ -138,6 +161,8 @@ void list_devices(const DevicesArguments& arguments) {
   fmt::print("Devices of a session\n{}\nWhere a request goes, with soft placement\n{}",
              names.text(), placed.text());
   print_machine(machine, threads, cuda);
+  std::vector<LinkProbe> links;
+  if (arguments.probe) print_links(links = probe_links(arguments));
   if (!arguments.json) return;
 
   ordered_json line;
@@ -155,6 +180,14 @@ void list_devices(const DevicesArguments& arguments) {
   }
   line["machine"] = machine_json(machine, threads);
   line["machine"]["cuda_missing"] = missing;
+  if (arguments.probe) line["links"] = ordered_json::array();
+  for (const LinkProbe& link : links) {
+    line["links"].push_back({{"from", link.from},
+                             {"to", link.to},
+                             {"way", link.way},
+                             {"bytes_per_second", link.bytes_per_second},
+                             {"wrong", link.wrong}});
+  }
   fmt::print("{}\n", json_line(line));
 }
 
@@ -166,6 +199,8 @@ void add_devices(CLI::App& app) {
   const auto arguments = std::make_shared<DevicesArguments>();
   add_devices(devices, "--devices", arguments->cpus, arguments->simulated, arguments->cuda);
   add_threads(devices, arguments->threads);
+  add_flag(devices, "--probe", arguments->probe,
+           "copy between each two GPUs, compare the bytes and show the rate");
   add_json(devices, arguments->json);
   set_action(devices, [arguments] { list_devices(*arguments); });
 }

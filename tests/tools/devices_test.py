@@ -75,6 +75,22 @@ class Devices(unittest.TestCase):
         self.assertEqual([one["given"].removeprefix(PREFIX) for one in found["placements"]],
                          ["/device:CPU:0", "/device:GPU:0", "/device:GPU:1", "/device:CPU:0"])
 
+    def test_copies_between_gpus(self):
+        if "built without CUDA" in self.devices()[1]["machine"]["cuda_missing"]:
+            return
+        text, found = self.devices("--devices", "cuda-host:4,share=2", "--probe")
+        self.assertEqual(len(found["links"]), 12)
+        self.assertEqual([link["way"] for link in found["links"][:3]],
+                         ["on one card", "between cards", "between cards"])
+        for link in found["links"]:
+            self.assertEqual(link["wrong"], "")
+            self.assertGreater(link["bytes_per_second"], 0)
+        self.assertIn("Copies between GPUs", text)
+        self.assertNotIn("links", self.devices("--devices", "cuda-host:2")[1])
+        result = run("devices", "--probe")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there are no GPUs to probe", result.stderr)
+
     def test_locked_memory(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
