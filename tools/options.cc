@@ -209,8 +209,9 @@ void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDev
     if (value && *value >= 1 && *value <= kMaxDevices) return "";
     return fmt::format(
         "must be cpu:N with N from 1 to {}, or sim:N[,bandwidth=16GB/s][,latency=10us][,slow=I:X]"
-        "[,memory=2GiB][,jitter=1ms][,fault=I:LANE:N], cuda:N, or "
-        "cuda-host:N[,memory=2G][,seed=3][,delay=100], got '{}'",
+        "[,memory=2GiB][,jitter=1ms][,fault=I:LANE:N], "
+        "cuda:N[,graphs=off], or cuda-host:N[,graphs=off][,memory=2G][,seed=3][,delay=100], got "
+        "'{}'",
         kMaxDevices, text);
   };
   const auto take = [count, &cpus, &simulated, &cuda](const std::string& text) {

@@ -25,6 +25,7 @@ class Cancellation {
   void abort();
   /// Marks the run as committed: it will finish. Returns false if it was cancelled before.
   bool commit();
+  bool committed() const { return committed_.load(std::memory_order_acquire); }
 
  private:
   friend class CancellationCallback;
@@ -32,7 +33,7 @@ class Cancellation {
 
   std::mutex mutex_;
   std::atomic<bool> cancelled_{false};
-  bool committed_ = false;
+  std::atomic<bool> committed_{false};
   CancellationCallback* first_ = nullptr;
 };
 

@@ -71,12 +71,18 @@ CudaDevices parse_cuda_devices(std::string_view text) {
   text.remove_prefix(count.size());
   for_each_option_part(
       text, [&](std::string_view part, std::string_view key, std::string_view value) {
-        if (key == "share") {
+        if (key == "graphs") {
+          if (value != "on" && value != "off") {
+            throw ValueError(fmt::format("'{}' of CUDA: wanted graphs=on or graphs=off", part));
+          }
+          options.graphs = value == "on";
+        } else if (key == "share") {
           options.share = parse_count("share=", value);
         } else if (key == "limit") {
           options.limit = parse_whole(part, value);
         } else if (!options.emulated) {
-          throw ValueError(fmt::format("'{}' of {}{}: it has share, limit", part, device, count));
+          throw ValueError(
+              fmt::format("'{}' of {}{}: it has graphs, share, limit", part, device, count));
         } else if (key == "memory") {
           options.memory = parse_whole(part, value);
         } else if (key == "seed") {
@@ -86,7 +92,7 @@ CudaDevices parse_cuda_devices(std::string_view text) {
               parse_whole(part, value), std::numeric_limits<unsigned>::max()));
         } else {
           throw ValueError(fmt::format(
-              "'{}' of an emulated GPU: it has share, limit, memory, seed, delay", part));
+              "'{}' of an emulated GPU: it has graphs, share, limit, memory, seed, delay", part));
         }
       });
   check(options);

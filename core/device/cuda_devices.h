@@ -11,6 +11,7 @@ namespace towerflow::types {
 /// GPUs /device:GPU:0 .. /device:GPU:count-1 that CUDA drives, or their emulation on the host.
 struct CudaDevices {
   int count = 0;          ///< 0: none
+  bool graphs = true;     ///< whether repeated work is launched as CUDA graphs (docs/cuda.md)
   bool emulated = false;  ///< computed on this machine's cores: slow, and strict about mistakes
   int share = 1;          ///< devices on each card: device i is on card i / share of the visible
   /// The most bytes that a device may allocate; 0: the memory of its card divided by `share`, or no
@@ -29,9 +30,9 @@ struct CudaDevices {
 
 namespace towerflow {
 
-/// Parses the text of `--devices` for CUDA: "cuda:N" with any of ",share=2", ",limit=8G" after it,
-/// or "cuda-host:N" with any of these, ",memory=2G", ",seed=3", ",delay=100" (microseconds). Throws
-/// ValueError that names the invalid part and what is expected there.
+/// Parses the text of `--devices` for CUDA: "cuda:N" with any of ",graphs=off", ",share=2",
+/// ",limit=8G" after it, or "cuda-host:N" with any of these, ",memory=2G", ",seed=3", ",delay=100"
+/// (microseconds). Throws ValueError that names the invalid part and what is expected there.
 CudaDevices parse_cuda_devices(std::string_view text);
 
 /// Throws ValueError for an invalid value.

@@ -6,14 +6,23 @@
 namespace towerflow {
 
 void PendingAccesses::await_all(Queue& queue, bool writes, Cancellation& cancellation) {
-  std::lock_guard lock(mutex_);
-  const auto await = [&](const EventUse& moment) {
+  // Waits without the lock, which the thread that has enqueued the awaited work may need before it
+  // lets that work begin.
+  thread_local std::vector<EventUse> needed;  // keeps its memory: a wait allocates nothing
+  struct Cleared {
+    ~Cleared() { needed.clear(); }
+  } cleared;
+  std::unique_lock lock(mutex_);
+  const auto add = [&](const EventUse& moment) {
     // A queue's own work is in order already.
-    const bool needed = !moment.over() || moment.failed();
-    if (needed && moment.queue != &queue) queue.wait(moment, cancellation);
+    if (moment.queue == &queue) return;
+    if (!moment.over() || moment.failed()) needed.push_back(moment);
   };
-  if (!writes_.empty()) await(writes_.back().access);
-  if (writes) std::for_each(reads_.begin(), reads_.end(), await);
+  if (!writes_.empty()) add(writes_.back().access);
+  if (writes) std::for_each(reads_.begin(), reads_.end(), add);
+  lock.unlock();
+  for (const EventUse& moment : needed) queue.wait(moment, cancellation);
+  lock.lock();
   std::erase_if(reads_, [](const EventUse& read) { return read.over(); });
   drop_ended_writes();
   has_pending_.store(!writes_.empty() || !reads_.empty(), std::memory_order_release);

@@ -19,9 +19,10 @@ struct QueueError {
 /// Runs kernels and copies in order. Belongs to a frame; used by one run at a time.
 ///
 /// If the queue is asynchronous, `copy`, `record`, and `PreparedKernel::enqueue` return at once,
-/// and operands must live until `synchronize` returns. Everything that is enqueued ends: after an
-/// error the queue skips what follows and marks events recorded there as failed; it also skips work
-/// that waits for a failed event.
+/// and operands must live until `synchronize` returns. The queue may hold them back until `flush`,
+/// `wait` or `synchronize`, to give its device more at once. Everything that is enqueued ends:
+/// after an error the queue skips what follows and marks events recorded there as failed; it also
+/// skips work that waits for a failed event.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -44,8 +45,13 @@ class Queue {
   virtual void wait(Event& event, Cancellation& cancellation) = 0;
   /// Does the same for an event use recorded by another run.
   virtual void wait(const EventUse& moment, Cancellation& cancellation) = 0;
+  /// Holds nothing back any more. Called before the thread waits for something else than this
+  /// queue, such as a lock that its holder keeps until an event recorded here is done.
+  virtual void flush() {}
   /// Returns whether `synchronize` would report an error, so that enqueueing more is pointless.
   virtual bool failed() const { return false; }
+  /// Returns whether work that was enqueued may still find that its data are wrong.
+  virtual bool may_find_wrong_data() const { return false; }
   /// Waits until everything enqueued so far has ended and returns its first error.
   virtual std::optional<QueueError> synchronize() noexcept = 0;
 };

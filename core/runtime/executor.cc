@@ -114,7 +114,10 @@ class QueueRun {
 
   void step_watched() {
     if (queue_.failed()) return drain();
-    if (before_ != nullptr) before_(number_, at_);
+    if (before_ != nullptr) {
+      queue_.flush();
+      before_(number_, at_);
+    }
     queue_.begin(at_, trace_ ? &state_.spans[at_] : nullptr);
     step(program_.instructions[at_]);
     queue_.end();
@@ -218,7 +221,7 @@ class QueueRun {
         queue_.copy(frame_.address(to), frame_.address(from), frame_.desc(to).bytes());
       };
       if (instruction.variables.empty()) return enqueue();
-      const VariableLocks locks(execution_, instruction);
+      const VariableLocks locks(execution_, instruction, queue_);
       locks.check_initialized();
       const bool fills = instruction.kind == Instruction::Kind::fill;
       if (fills && !locks.is_stale()) return;
@@ -255,7 +258,19 @@ class QueueRun {
     mark();
   }
 
+  /// Without a commit, a change of a variable must not follow work that may have failed.
+  bool must_drain_before(const Instruction& instruction) const {
+    const auto writes = [](const VariableUse& use) { return use.writes; };
+    return asynchronous_ &&
+           std::any_of(instruction.variables.begin(), instruction.variables.end(), writes) &&
+           !run_.cancellation.committed() && queue_.may_find_wrong_data();
+  }
+
   void launch(const Instruction& instruction) {
+    if (must_drain_before(instruction)) {
+      drain();
+      if (device_error_ != nullptr) return;
+    }
     try {
       for (std::size_t i = 0; i < instruction.inputs.size(); ++i) {
         inputs_[i] = frame_.address(instruction.inputs[i]);
@@ -293,6 +308,7 @@ class QueueRun {
     const bool shared = effect == Effect::stateful || effect == Effect::io;
     if (accesses == nullptr || !shared || instruction.state.empty()) return {};
     const std::vector<RunAccesses::Access> access{{instruction.state, true}};
+    queue_.flush();  // the turn may come only after another queue, which waits for this one
     accesses->await_turn(access, run_.cancellation);
     std::mutex* const exclusive = accesses->exclusive(instruction.state);
     if (exclusive == nullptr) return {};
@@ -305,9 +321,10 @@ class QueueRun {
   /// or refers to are locked by the instructions of its plans.
   [[gnu::noinline]] void loop(const Instruction& instruction) {
     try {
-      const VariableLocks locks(execution_, instruction);
+      const VariableLocks locks(execution_, instruction, queue_);
       locks.check_initialized();
       locks.await_pending(queue_, run_.cancellation);
+      queue_.flush();
       run_loop(execution_, instruction);
     } catch (...) {
       rethrow_for(instruction);
@@ -316,7 +333,7 @@ class QueueRun {
 
   // Not inlined, to keep `launch`, which runs for every node, small.
   [[gnu::noinline]] void launch_locked(const Instruction& instruction, const LaunchArgs& args) {
-    const VariableLocks locks(execution_, instruction);
+    const VariableLocks locks(execution_, instruction, queue_);
     locks.check_initialized();
     const auto enqueue = [&] { launch_through(instruction, *instruction.kernel, args); };
     enqueue_locked(instruction, locks, enqueue, [&] { locks.mark_written(write_of(instruction)); });
@@ -364,7 +381,8 @@ class QueueRun {
   /// Prepares and runs a late instruction: its input shapes are known now, and its output shapes
   /// are inferred or found by the kernel. Only on the host, where the work has ended on return.
   [[gnu::noinline]] void launch_late(const Instruction& instruction, LaunchArgs& args) {
-    const VariableLocks locks(execution_, instruction);  // shapes may depend on values of variables
+    // Shapes may depend on values of variables.
+    const VariableLocks locks(execution_, instruction, queue_);
     locks.check_initialized();
     locks.await_pending(queue_, run_.cancellation);
     KernelRequest request{instruction.op, &instruction.attrs, {}, {}, {}, instruction.state};

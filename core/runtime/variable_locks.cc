@@ -2,22 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <shared_mutex>
+
 #include "core/runtime/variable_version.h"
 
 namespace towerflow {
 
-VariableLocks::VariableLocks(const Execution& run, const Instruction& instruction)
+VariableLocks::VariableLocks(const Execution& run, const Instruction& instruction, Queue& queue)
     : frame_(run.frame), uses_(instruction.variables) {
   std::vector<RunAccesses::Access> all;
   if (run.accesses != nullptr) {
     all = accesses(run.plan);
+    queue.flush();
     run.accesses->await_turn(all, run.context.cancellation);
   }
   for (const VariableUse& use : uses_) {
+    std::shared_mutex& mutex = storage(use).mutex;
+    if (use.writes ? mutex.try_lock() : mutex.try_lock_shared()) continue;
+    queue.flush();  // the holder may wait for work of the queue
     if (use.writes)
-      storage(use).mutex.lock();
+      mutex.lock();
     else
-      storage(use).mutex.lock_shared();
+      mutex.lock_shared();
   }
   if (run.accesses == nullptr) return;
   try {

@@ -11,8 +11,9 @@ namespace towerflow {
 /// Locks the variables of one instruction: shared to read, exclusive to write.
 class VariableLocks {
  public:
-  /// If the run is watched, waits first until it is its turn, and notes the accesses.
-  VariableLocks(const Execution& run, const Instruction& instruction);
+  /// If the run is watched, waits first until it is its turn, and notes the accesses. Flushes the
+  /// queue of the calling thread before it waits.
+  VariableLocks(const Execution& run, const Instruction& instruction, Queue& queue);
   ~VariableLocks();
   VariableLocks(const VariableLocks&) = delete;
   VariableLocks& operator=(const VariableLocks&) = delete;

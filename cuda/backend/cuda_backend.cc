@@ -11,6 +11,7 @@
 #include "core/graph/op_def.h"
 #include "cuda/backend/check.h"
 #include "cuda/backend/cuda_event.h"
+#include "cuda/backend/cuda_kernel.h"
 #include "cuda/backend/cuda_queue.h"
 #include "cuda/backend/kernel_table.h"
 #include "cuda/backend/peers.h"
@@ -29,7 +30,7 @@ bool has_numbers(const TensorDesc& desc) {
 }  // namespace
 
 CudaBackend::CudaBackend(const CudaDevices& options, std::vector<int> numbers)
-    : driver_(Driver::open(options)) {
+    : driver_(Driver::open(options)), graphs_(options.graphs) {
   const auto there = driver_->devices().size();
   for (const int number : numbers) {
     if (static_cast<std::size_t>(number) >= there) {
@@ -63,7 +64,12 @@ void CudaBackend::add_entries() {
                       [this, prepare = &entry.prepare](const KernelRequest& request) {
                         Device& own = *device(request.device);
                         own.select();
-                        return (*prepare)(own, request);
+                        std::unique_ptr<PreparedKernel> made = (*prepare)(own, request);
+                        if (auto* kernel = static_cast<CudaKernel*>(made.get())) {
+                          kernel->inputs = request.inputs.size();
+                          kernel->outputs = request.outputs.size();
+                        }
+                        return made;
                       },
                   .host_inputs = std::move(on_host)});
   }
@@ -115,11 +121,14 @@ std::shared_ptr<void> CudaBackend::allocate_staging(std::size_t bytes) {
   void* memory = nullptr;
   TOWERFLOW_CUDA(table,
                  cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable));
-  return {memory, [driver = driver_](void* at) { driver->table().cudaFreeHost(at); }};
+  return {memory, [driver = driver_](void* at) {
+            driver->note_host_memory_given_back();
+            driver->table().cudaFreeHost(at);
+          }};
 }
 
 std::unique_ptr<Queue> CudaBackend::make_queue(int index, Lane) {
-  return std::make_unique<CudaQueue>(device(index));
+  return std::make_unique<CudaQueue>(device(index), graphs_);
 }
 
 std::shared_ptr<Event> CudaBackend::make_event() { return std::make_shared<CudaEvent>(driver_); }

@@ -44,6 +44,7 @@ class CudaBackend final : public Backend {
 
   std::shared_ptr<Driver> driver_;
   std::vector<std::shared_ptr<Device>> devices_;
+  const bool graphs_;
   KernelTable kernels_;
 };
 

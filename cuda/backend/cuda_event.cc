@@ -1,5 +1,6 @@
 #include "cuda/backend/cuda_event.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -23,22 +24,42 @@ void CudaEvent::set_recorded() {
   changed_.notify_all();
 }
 
-void CudaEvent::record(const Device& device, cudaStream_t stream,
-                       const std::shared_ptr<ErrorRecords>& records, bool failed) {
+/// Makes the event on first use; `mutex_` is held.
+cudaEvent_t CudaEvent::made_on(const Device& device) {
   const Table& table = device.table();
+  if (device_ != device.number() && event_ != nullptr) {
+    table.cudaEventDestroy(event_);
+    event_ = nullptr;
+  }
+  if (event_ == nullptr) {
+    device.select();
+    TOWERFLOW_CUDA(table, cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+    device_ = device.number();
+  }
+  return event_;
+}
+
+cudaEvent_t CudaEvent::handle_on(const Device& device) {
+  const std::lock_guard lock(mutex_);
+  return made_on(device);
+}
+
+void CudaEvent::note_recorded(const CheckedLaunches& own, const Checks& others) {
   {
     const std::lock_guard lock(mutex_);
-    if (device_ != device.number() && event_ != nullptr) {
-      table.cudaEventDestroy(event_);
-      event_ = nullptr;
-    }
-    if (event_ == nullptr) {
-      TOWERFLOW_CUDA(table, cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
-      device_ = device.number();
-    }
-    TOWERFLOW_CUDA(table, cudaEventRecord(event_, stream));
-    records_ = records;
-    checked_ = records == nullptr ? 0 : records->taken();
+    own_ = own;
+    others_ = others;
+  }
+  set_recorded();
+}
+
+void CudaEvent::record(const Device& device, cudaStream_t stream, const CheckedLaunches& own,
+                       const Checks& others, bool failed) {
+  {
+    const std::lock_guard lock(mutex_);
+    TOWERFLOW_CUDA(device.table(), cudaEventRecord(made_on(device), stream));
+    own_ = own;
+    others_ = others;
   }
   if (failed) mark_failed(use());
   set_recorded();
@@ -47,8 +68,8 @@ void CudaEvent::record(const Device& device, cudaStream_t stream,
 void CudaEvent::give_up() {
   {
     const std::lock_guard lock(mutex_);
-    records_ = nullptr;
-    checked_ = 0;
+    own_ = {};
+    others_.clear();
   }
   mark_failed(use());
   ended_use_.store(use(), std::memory_order_release);
@@ -75,7 +96,7 @@ bool CudaEvent::has_ended(std::uint64_t use) const {
     broken_use_.store(use, std::memory_order_release);
   } else {
     const std::lock_guard lock(mutex_);
-    if (recorded(use) && records_ != nullptr) records_->note_ended(checked_);
+    if (recorded(use) && own_.records != nullptr) own_.records->note_ended(own_.end);
   }
   ended_use_.store(use, std::memory_order_release);
   return true;
@@ -93,13 +114,29 @@ bool CudaEvent::failed() const {
   if (failed_use_.load(std::memory_order_acquire) == now) return true;
   if (broken_use_.load(std::memory_order_acquire) == now) return true;
   const std::lock_guard lock(mutex_);
-  return recorded(now) && records_ != nullptr && records_->first_wrong(checked_) < checked_;
+  const auto any_wrong = [](const CheckedLaunches& launches) { return launches.any_wrong(); };
+  return recorded(now) &&
+         (own_.any_wrong() || std::any_of(others_.begin(), others_.end(), any_wrong));
 }
 
-bool CudaEvent::may_fail() const {
+bool add_checks(Checks& all, const CheckedLaunches& launches) {
+  if (launches.records == nullptr || launches.end == launches.begin) return false;
+  const auto same = std::find_if(all.begin(), all.end(), [&](const CheckedLaunches& known) {
+    return known.records == launches.records && known.begin == launches.begin;
+  });
+  if (same == all.end()) {
+    all.push_back(launches);
+    return true;
+  }
+  if (same->end >= launches.end) return false;
+  same->end = launches.end;
+  return true;
+}
+
+void CudaEvent::add_checks(Checks& all) const {
   const std::lock_guard lock(mutex_);
-  return (records_ != nullptr && checked_ > records_->known()) ||
-         failed_use_.load(std::memory_order_acquire) == use();
+  cuda::add_checks(all, own_);
+  for (const CheckedLaunches& launches : others_) cuda::add_checks(all, launches);
 }
 
 void CudaEvent::make_wait(cudaStream_t stream) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "core/device/event.h"
 #include "cuda/backend/error_records.h"
@@ -12,6 +13,12 @@
 namespace towerflow::cuda {
 
 class Device;
+
+/// What the host has to look at to know whether work found its data wrong: launches of its queue,
+/// and of queues that it has waited for.
+using Checks = std::vector<CheckedLaunches>;
+/// Adds launches to `all`, which has those of each queue once. Returns whether they were new.
+bool add_checks(Checks& all, const CheckedLaunches& launches);
 
 /// An event of CUDA. The host knows when it has been recorded; whether its work has ended, and how,
 /// is asked of CUDA.
@@ -25,11 +32,18 @@ class CudaEvent final : public Event, public std::enable_shared_from_this<CudaEv
   bool failed() const override;
   void await_recorded(Cancellation& cancellation) override { await(use(), &cancellation); }
   void await_done(std::uint64_t use, Cancellation* cancellation) override;
+  /// Waits until use number `use` is recorded; returns early if the run is cancelled.
+  void await_recorded(std::uint64_t use, Cancellation& cancellation) { await(use, &cancellation); }
 
   /// Records the event in a stream of the device. Its work has failed if `failed`, or if one of the
-  /// launches that have a record by now says so; `records` may be null.
-  void record(const Device& device, cudaStream_t stream,
-              const std::shared_ptr<ErrorRecords>& records, bool failed);
+  /// launches before it has found wrong data: `own` of its queue, or `others` that the queue has
+  /// waited for.
+  void record(const Device& device, cudaStream_t stream, const CheckedLaunches& own,
+              const Checks& others, bool failed);
+  /// Returns the event of CUDA for a stream of the device, which may be recorded in a graph; then
+  /// `note_recorded` tells that the graph was launched.
+  cudaEvent_t handle_on(const Device& device);
+  void note_recorded(const CheckedLaunches& own, const Checks& others);
   /// Marks the event as recorded and done although CUDA does not know it: its queue has failed.
   void give_up();
   /// Marks a use as failed.
@@ -37,9 +51,8 @@ class CudaEvent final : public Event, public std::enable_shared_from_this<CudaEv
 
   /// Makes later work of a stream wait for the event.
   void make_wait(cudaStream_t stream) const;
-  /// Returns whether its work has failed or may fail because of its data, which only the host can
-  /// tell.
-  bool may_fail() const;
+  /// Adds the launches to `all` that may still find their data wrong, if there are any.
+  void add_checks(Checks& all) const;
 
  private:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
@@ -47,6 +60,7 @@ class CudaEvent final : public Event, public std::enable_shared_from_this<CudaEv
   bool recorded(std::uint64_t use) const {
     return recorded_use_.load(std::memory_order_acquire) == use;
   }
+  cudaEvent_t made_on(const Device& device);
   void set_recorded();
   void await(std::uint64_t use, Cancellation* cancellation);
   /// Returns whether CUDA has done the work of a use, which has been recorded.
@@ -61,8 +75,8 @@ class CudaEvent final : public Event, public std::enable_shared_from_this<CudaEv
   std::condition_variable changed_;
   cudaEvent_t event_ = nullptr;
   int device_ = -1;  // of event_
-  std::shared_ptr<ErrorRecords> records_;
-  std::size_t checked_ = 0;  // launches with a record before the event
+  CheckedLaunches own_;
+  Checks others_;
 };
 
 }  // namespace towerflow::cuda

@@ -9,40 +9,65 @@
 
 namespace towerflow::cuda {
 
-CudaQueue::CudaQueue(std::shared_ptr<Device> device)
-    : device_(std::move(device)), stream_(device_->take_stream()), times_(*device_) {}
+CudaQueue::CudaQueue(std::shared_ptr<Device> device, bool graphs)
+    : device_(std::move(device)),
+      stream_(device_->take_stream()),
+      times_(*device_),
+      run_parameters_(device_->shared_driver()),
+      graphs_(graphs ? std::make_unique<StepGraphs>(*device_) : nullptr) {}
 
 CudaQueue::~CudaQueue() {
   synchronize();
   device_->give_back(stream_);
 }
 
-void CudaQueue::start(bool timed) { times_.start(timed, stream_.stream); }
+void CudaQueue::start(bool timed) {
+  flush();
+  if (records_ != nullptr) records_->begin_run();
+  run_parameters_.begin_run();
+  times_.start(timed, stream_.stream);
+}
 
 void CudaQueue::begin(std::size_t index, Span* span) {
   instruction_ = index;
   if (!first_) first_ = index;
-  enqueue([&] { times_.begin(span, stream_.stream); });
+  if (times_.timed()) enqueue([&] { times_.begin(span, stream_.stream); });
 }
 
 void CudaQueue::end() {
-  enqueue([&] { times_.end(stream_.stream); });
+  if (times_.timed()) enqueue([&] { times_.end(stream_.stream); });
 }
 
 void CudaQueue::copy(void* to, const void* from, std::size_t bytes) {
-  enqueue([&] {
+  const auto put = [&] {
     TOWERFLOW_CUDA(device_->table(),
                    cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.stream));
-  });
+  };
+  if (in_kernel_ || putting_) return put();  // the caller handles its errors
+  if (holds_back()) return work_.add_copy(instruction_, to, from, bytes);
+  enqueue(put);
 }
 
 void CudaQueue::record(Event& event) {
   auto& own = static_cast<CudaEvent&>(event);
-  const std::size_t checked = records_ == nullptr ? 0 : records_->taken();
-  recorded_.push_back({own.shared_from_this(), own.use(), checked});
+  if (holds_back()) {
+    try {
+      return work_.add_record(instruction_, own, own.handle_on(*device_));
+    } catch (...) {
+      flush();
+      own.give_up();
+      return fail(std::current_exception(), instruction_);
+    }
+  }
+  record_now(own);
+}
+
+void CudaQueue::record_now(CudaEvent& own) {
+  const CheckedLaunches checks = own_checks();
+  recorded_.push_back({own.shared_from_this(), own.use(), checks.end, waited_.size()});
   try {
     device_->select();
-    own.record(*device_, stream_.stream, records_, failed());
+    own.record(*device_, stream_.stream, checks, checks_, failed());
   } catch (...) {
     own.give_up();
     fail(std::current_exception(), instruction_);
@@ -50,33 +75,40 @@ void CudaQueue::record(Event& event) {
 }
 
 void CudaQueue::wait(Event& event, Cancellation& cancellation) {
+  flush();
   event.await_recorded(cancellation);
   if (cancellation.cancelled()) return;  // the event may never be recorded
   const auto* own = dynamic_cast<const CudaEvent*>(&event);
-  if (own == nullptr || own->may_fail()) {
-    return wait_on_host(event, event.use(), cancellation);
-  }
-  wait_in_stream(*own);
+  if (own == nullptr || own->failed()) return wait_on_host(event, event.use(), cancellation);
+  wait_in_stream(*own, true);
 }
 
 void CudaQueue::wait(const EventUse& moment, Cancellation& cancellation) {
   if (moment.event == nullptr) return;
-  const auto* own = dynamic_cast<const CudaEvent*>(moment.event.get());
-  if (own == nullptr || own->may_fail()) {
-    wait_on_host(*moment.event, moment.use, cancellation);
-  } else {
-    // The event may be recorded anew meanwhile: to wait for that, which ends too, does no harm.
-    wait_in_stream(*own);
-  }
+  flush();
+  auto* own = dynamic_cast<CudaEvent*>(moment.event.get());
+  if (own != nullptr) own->await_recorded(moment.use, cancellation);
+  if (cancellation.cancelled()) return;
+  if (own == nullptr) return wait_on_host(*moment.event, moment.use, cancellation);
+  // The event may be recorded anew meanwhile: to wait for that, which ends too, does no harm.
+  wait_in_stream(*own, !moment.reads && own->use() == moment.use);
   if (moment.failed()) {
     throw errors::CancelledError("an operation of another run has failed");
   }
 }
 
 /// Also after an error: an event that is recorded later is done only after all that came before.
-void CudaQueue::wait_in_stream(const CudaEvent& event) {
+void CudaQueue::wait_in_stream(const CudaEvent& event, bool affects) {
   try {
     event.make_wait(stream_.stream);
+    if (!affects) return;
+    Checks found;
+    event.add_checks(found);
+    for (const CheckedLaunches& launches : found) {
+      if (launches.records != records_ && add_checks(checks_, launches)) {
+        waited_.push_back({launches, instruction_});
+      }
+    }
   } catch (...) {
     fail(std::current_exception(), instruction_);
   }
@@ -108,12 +140,14 @@ cudnnHandle_t CudaQueue::dnn() {
 device::DataError* CudaQueue::error_record(const MakeError& make_error) {
   if (records_ != nullptr && !records_->has_room()) make_room_for_records();
   if (records_ == nullptr) records_ = std::make_shared<ErrorRecords>(device_->shared_driver());
-  checked_.push_back({.instruction = instruction_, .make_error = &make_error});
+  checked_.push_back(
+      {.instruction = instruction_, .make_error = &make_error, .waited = waited_.size()});
   return records_->take();
 }
 
 /// Waits for the kernels that have records, which are all in use.
 void CudaQueue::make_room_for_records() {
+  // During a capture this is refused, and the work is then put into the stream call by call.
   TOWERFLOW_CUDA(device_->table(), cudaStreamSynchronize(stream_.stream));
   find_wrong_data();
   if (error_) std::rethrow_exception(error_->error);
@@ -148,29 +182,58 @@ void CudaQueue::find_stream_error() {
   for (const Recorded& recorded : recorded_) recorded.event->mark_failed(recorded.use);
 }
 
+/// An error of this queue counts unless it may follow from one of a queue that was waited for.
 void CudaQueue::find_wrong_data() {
-  if (records_ == nullptr) return;
-  const std::size_t wrong = records_->first_wrong(records_->taken());
-  if (wrong == records_->taken()) return;
-  const Checked& launch = checked_[checked_.size() - (records_->taken() - wrong)];
-  if (!error_ || launch.instruction <= error_->instruction) {
-    error_ = QueueError{(*launch.make_error)(records_->at(wrong)), launch.instruction};
+  const std::size_t waited = first_wrong_waited();
+  const std::size_t taken = own_checks().end;
+  const std::size_t wrong = records_ == nullptr ? 0 : records_->first_wrong(taken);
+  if (wrong < taken) {
+    const CheckedLaunch& launch = checked_[checked_.size() - (taken - wrong)];
+    if (launch.waited <= waited && (!error_ || launch.instruction <= error_->instruction)) {
+      error_ = QueueError{(*launch.make_error)(records_->at(wrong)), launch.instruction};
+    }
+  }
+  if (waited < waited_.size() && (!error_ || waited_[waited].instruction < error_->instruction)) {
+    error_ = QueueError{std::make_exception_ptr(errors::CancelledError(
+                            "an operation that this one waits for has failed")),
+                        waited_[waited].instruction};
   }
   for (const Recorded& recorded : recorded_) {
-    if (recorded.checked > wrong) recorded.event->mark_failed(recorded.use);
+    if (recorded.checked > wrong || recorded.waited > waited) {
+      recorded.event->mark_failed(recorded.use);
+    }
   }
+}
+
+/// Returns the number of checks of other queues that were waited for before one that failed.
+std::size_t CudaQueue::first_wrong_waited() const {
+  const auto wrong = std::find_if(waited_.begin(), waited_.end(),
+                                  [](const Waited& waited) { return waited.launches.any_wrong(); });
+  return static_cast<std::size_t>(wrong - waited_.begin());
+}
+
+bool CudaQueue::may_find_wrong_data() const {
+  return !checked_.empty() || !waited_.empty() || work_.checks_data();
+}
+
+CheckedLaunches CudaQueue::own_checks() const {
+  if (records_ == nullptr) return {};
+  return {.records = records_, .begin = records_->run(), .end = records_->taken()};
 }
 
 void CudaQueue::forget_work() {
   if (records_ != nullptr) records_->forget();
   checked_.clear();
   recorded_.clear();
+  waited_.clear();
+  checks_.clear();
   first_.reset();
   watched_.clear();
   failed_.store(false, std::memory_order_release);
 }
 
 std::optional<QueueError> CudaQueue::synchronize() noexcept {
+  flush();
   try {
     find_stream_error();
     find_wrong_data();

@@ -139,6 +139,7 @@ bool Driver::fits(const CudaDevices& options) const {
   own.count = options.count;
   own.share = options.share;
   own.limit = options.limit;
+  own.graphs = options.graphs;  // of a session
   const bool same = options.emulated ? own == options : !options_.emulated;
   const bool enough = !options.emulated || options.count <= static_cast<int>(devices_.size());
   return same && enough && fault().empty();
@@ -212,6 +213,7 @@ void Driver::add_pages(void* pages, std::size_t bytes) noexcept {
 }
 
 void Driver::remove_pages(void* pages) noexcept {
+  note_host_memory_given_back();
   if (table_->cudaHostUnregister(pages) != cudaSuccess) table_->cudaGetLastError();
 }
 

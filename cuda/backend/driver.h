@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,6 +59,14 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   /// Returns what the emulation found wrong in the program, empty if nothing or on real devices.
   std::string fault() const;
 
+  /// Changes when host memory that copies of graphs may have been captured with is given back.
+  std::uint64_t host_memory_version() const {
+    return host_memory_version_.load(std::memory_order_acquire);
+  }
+  void note_host_memory_given_back() {
+    host_memory_version_.fetch_add(1, std::memory_order_acq_rel);
+  }
+
   void add_pages(void* pages, std::size_t bytes) noexcept override;
   void remove_pages(void* pages) noexcept override;
 
@@ -75,6 +85,7 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   const Table* table_ = nullptr;
   std::vector<cudaDeviceProp> devices_;
   std::vector<cudaLibrary_t> images_;
+  std::atomic<std::uint64_t> host_memory_version_{0};
   std::mutex mutex_;
   std::unordered_map<std::string, cudaKernel_t> kernels_;
   std::mutex cliques_mutex_;

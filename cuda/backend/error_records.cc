@@ -18,16 +18,26 @@ ErrorRecords::ErrorRecords(std::shared_ptr<Driver> driver) : driver_(std::move(d
 ErrorRecords::~ErrorRecords() { driver_->table().cudaFreeHost(records_); }
 
 device::DataError* ErrorRecords::take() {
-  return records_ + taken_.fetch_add(1, std::memory_order_acq_rel) % kMost;
+  return records_ + place(taken_.fetch_add(1, std::memory_order_acq_rel));
 }
 
 std::size_t ErrorRecords::first_wrong(std::size_t end) const {
   // Kernels write the memory: it must be read each time.
   const volatile device::DataError* records = records_;
   for (std::size_t at = known(); at < end; ++at) {
-    if (records[at % kMost].found != 0) return at;
+    if (records[place(at)].found != 0) return at;
   }
   return end;
+}
+
+bool ErrorRecords::any_wrong(std::size_t begin, std::size_t end) const {
+  if (first_wrong(end) < end) return true;
+  const std::size_t wrong = wrong_.load(std::memory_order_acquire);  // after the records
+  return begin <= wrong && wrong < end;
+}
+
+bool CheckedLaunches::any_wrong() const {
+  return records != nullptr && records->any_wrong(begin, end);
 }
 
 void ErrorRecords::note_ended(std::size_t end) {
@@ -38,7 +48,9 @@ void ErrorRecords::note_ended(std::size_t end) {
 }
 
 void ErrorRecords::forget() {
-  for (std::size_t at = known(); at < taken(); ++at) records_[at % kMost] = {};
+  const std::size_t wrong = first_wrong(taken());
+  if (wrong < taken()) wrong_.store(wrong, std::memory_order_release);
+  for (std::size_t at = known(); at < taken(); ++at) records_[place(at)] = {};
   known_.store(taken(), std::memory_order_release);
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "core/device/kernel.h"
 #include "cuda/backend/check.h"
+#include "cuda/backend/cuda_kernel.h"
 #include "cuda/backend/cuda_queue.h"
 
 namespace towerflow::cuda {
@@ -49,21 +52,28 @@ struct KernelTraits {
   std::size_t workspace = 0;
   std::vector<InPlacePair> in_place{};
   bool checks_data = false;  ///< whether it may report that its data are wrong
+  bool at_once = false;      ///< see CudaKernel::at_once
+  /// The bytes that the host decides anew in each run, at most 4 KiB, and the function that writes
+  /// them. `run` finds them at `CudaQueue::parameters`, and kernels read them there.
+  std::size_t parameters = 0;
+  std::function<void(const LaunchArgs&, std::byte*)> set_parameters{};
 };
 
 /// Makes a prepared kernel from a function `run(CudaQueue&, const LaunchArgs&)`, which puts the
-/// work into the queue's stream.
+/// work into the queue's stream. See CudaKernel.
 template <class Run>
 std::unique_ptr<PreparedKernel> make_kernel(Run run, KernelTraits traits = {}) {
-  class Kernel final : public PreparedKernel {
+  class Kernel final : public CudaKernel {
    public:
     Kernel(Run work, KernelTraits known) : run_(std::move(work)), traits_(std::move(known)) {}
     std::size_t workspace_bytes() const override { return traits_.workspace; }
     std::vector<InPlacePair> in_place() const override { return traits_.in_place; }
     bool may_fail() const override { return traits_.checks_data; }
-    void enqueue(Queue& queue, const LaunchArgs& args) const override {
-      auto& own = static_cast<CudaQueue&>(queue);
-      own.enqueue([&] { run_(own, args); });
+    void run(CudaQueue& queue, const LaunchArgs& args) const override { run_(queue, args); }
+    bool at_once() const override { return traits_.at_once; }
+    std::size_t parameter_bytes() const override { return traits_.parameters; }
+    void set_parameters(const LaunchArgs& args, std::byte* parameters) const override {
+      traits_.set_parameters(args, parameters);
     }
 
    private:

@@ -19,6 +19,7 @@ class StreamTimes {
 
   /// Starts a run; waits for the stream if it is timed, to know its time on the wall clock.
   void start(bool timed, cudaStream_t stream);
+  bool timed() const { return timed_; }
   void begin(Span* span, cudaStream_t stream);
   void end(cudaStream_t stream);
   /// Fills the spans whose work has ended, which is that of all instructions so far.

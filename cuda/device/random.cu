@@ -149,12 +149,9 @@ TOWERFLOW_KERNEL(RandomBounds_int64, 32, const int64* low, const int64* high, Da
   check_bounds(low, high, error);
 }
 
-TOWERFLOW_KERNEL(RandomState, 32, std::uint64_t* state, std::uint64_t key, std::uint64_t low,
-                 std::uint64_t high) {
+TOWERFLOW_KERNEL(RandomState, 32, std::uint64_t* state, const std::uint64_t* begin) {
   if (grid_thread() != 0) return;
-  state[0] = key;
-  state[1] = low;
-  state[2] = high;
+  for (int i = 0; i < 3; ++i) state[i] = begin[i];
 }
 
 /// One thread: advances the counter.

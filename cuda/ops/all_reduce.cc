@@ -22,7 +22,7 @@ std::unique_ptr<PreparedKernel> prepare_all_reduce(Device& device, const KernelR
         queue.watch(clique);
         clique->sum(bucket, rank, own, args.run->cancellation);
       },
-      {.in_place = {{0, 0}}});
+      {.in_place = {{0, 0}}, .at_once = true});
 }
 
 }  // namespace

@@ -23,11 +23,11 @@ std::unique_ptr<PreparedKernel> prepare_draw(Device& device, const KernelRequest
   return make_kernel(
       [state, kernel, n, draws = draws_of(y)](CudaQueue& queue, const LaunchArgs& args) {
         if (n == 0) return;
-        state.take(queue, args, n, args.workspace);
+        state.put(queue, args.workspace);
         launch(queue, kernel, blocks_for(queue.device(), draws), args.workspace, args.outputs[0],
                n);
       },
-      {.workspace = RandomState::kBytes});
+      state.traits({.workspace = RandomState::kBytes}, n));
 }
 
 /// The bounds are numbers in device memory.
@@ -48,11 +48,11 @@ std::unique_ptr<PreparedKernel> prepare_draw_integers(Device& device,
         if (n == 0) return;
         device::DataError* const error = queue.error_record(make_error);
         launch(queue, check, dim3(1), dim3(1), args.inputs[1], args.inputs[2], error);
-        state.take(queue, args, n, args.workspace);
+        state.put(queue, args.workspace);
         launch(queue, kernel, blocks_for(queue.device(), draws), args.workspace, args.outputs[0], n,
                args.inputs[1], args.inputs[2]);
       },
-      {.workspace = RandomState::kBytes, .checks_data = true});
+      state.traits({.workspace = RandomState::kBytes, .checks_data = true}, n));
 }
 
 /// Returns a predicate: the result has one of these dtypes and a known shape.

@@ -23,12 +23,12 @@ std::unique_ptr<PreparedKernel> prepare_multinomial(Device& device, const Kernel
   const cudaKernel_t draw = device.kernel(kernel_name("MultinomialDraw", y.dtype));
   const std::size_t bytes =
       rounded_to_pack(static_cast<std::size_t>(batch * classes) * sizeof(double));
+  // The amount that TensorFlow reserves, in words for doubles.
+  const std::int64_t reserved = batch * ((samples + 3) / 4 * 4) * 2;
   return make_kernel(
       [=](CudaQueue& queue, const LaunchArgs& args) {
         if (batch == 0 || samples == 0) return;
-        // The amount that TensorFlow reserves, in words for doubles.
-        const std::int64_t reserved = batch * ((samples + 3) / 4 * 4) * 2;
-        state.take(queue, args, reserved, args.workspace);
+        state.put(queue, args.workspace);
         std::byte* const weights = args.workspace + RandomState::kBytes;
         std::byte* const sums = weights + bytes;
         const std::int64_t inner = 1;
@@ -40,7 +40,7 @@ std::unique_ptr<PreparedKernel> prepare_multinomial(Device& device, const Kernel
         launch(queue, draw, blocks_for(queue.device(), batch * samples), args.workspace, sums,
                args.outputs[0], batch, classes, samples);
       },
-      {.workspace = RandomState::kBytes + 2 * bytes});
+      state.traits({.workspace = RandomState::kBytes + 2 * bytes}, reserved));
 }
 
 bool accepts_multinomial(const KernelRequest& request) {

@@ -15,9 +15,8 @@
 namespace towerflow::testing {
 
 /// A call that puts work into a stream. Streams are numbered in the order of their creation, and
-/// calls from when the layer was armed. A queue waits on the host, not in its stream, for work
-/// whose data may still turn out to be wrong: waits are not the same in each run, all other calls
-/// are.
+/// calls from when the layer was armed. Waits are not the same in each run: what has ended by then
+/// is not awaited. All other calls are.
 struct StreamCall {
   std::size_t stream = 0;
   std::size_t number = 0;  ///< among the calls of its kind; of a wait, 0

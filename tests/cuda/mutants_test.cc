@@ -57,7 +57,7 @@ Ran run_steps(const Mutant& mutant) {
   }
   REQUIRE(next_input.size() >= 2);
   ConfigProto config{.allow_soft_placement = true};
-  config.cuda = {.count = 2, .emulated = true};
+  config.cuda = {.count = 2, .graphs = false, .emulated = true};
   try {
     Session session(graph, config);
     const auto run_step = [&] {

@@ -87,7 +87,8 @@ TEST_SUITE("cuda random") {
   TEST_CASE("a state from the host, and bounds without numbers between them") {
     DeviceMemory memory;
     auto* state = memory.allocate<std::uint64_t>(3);
-    memory.run("RandomState", {dim3(1), dim3(1), 0}, state, kKey, std::uint64_t{5}, kStream);
+    const std::uint64_t* begin = memory.upload(std::vector<std::uint64_t>{kKey, 5, kStream});
+    memory.run("RandomState", {dim3(1), dim3(1), 0}, state, begin);
     CHECK(memory.download(state, 3) == State{kKey, 5, kStream});
     for (const i64 high : {i64{7}, i64{8}}) {
       auto* error = memory.upload(std::vector<device::DataError>{{}});

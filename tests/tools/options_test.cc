@@ -106,9 +106,9 @@ TEST_CASE("devices are a count of logical CPUs, or simulated accelerators") {
   CHECK(option_error(add, "cuda:4") == "");
   CHECK(cuda == CudaDevices{.count = 4});
   CHECK(option_error(add, "cuda:0") == "--x: cuda:0: wanted a number of devices");
-  CHECK(option_error(add, "cuda:2,seed=1").ends_with("it has share, limit"));
+  CHECK(option_error(add, "cuda:2,seed=1").ends_with("it has graphs, share, limit"));
   CHECK(option_error(add, "cuda-host:1,speed=1")
-            .ends_with("it has share, limit, memory, seed, delay"));
+            .ends_with("it has graphs, share, limit, memory, seed, delay"));
   CHECK(option_error(add, "cuda-host:65").ends_with("a count from 0 to 64 of GPUs, got 65"));
   CHECK(option_error(add, "sim:0") == "--x: sim:0: wanted a number of devices");
   CHECK(option_error(add, "sim:2,speed=1").starts_with("--x: 'speed' of a simulated accelerator"));

@@ -1,0 +1,158 @@
+// The work that a queue holds back, and how it gets into the stream.
+#include <utility>
+
+#include "core/graph/error.h"
+#include "cuda/backend/check.h"
+#include "cuda/backend/cuda_kernel.h"
+#include "cuda/backend/cuda_queue.h"
+
+namespace towerflow::cuda {
+
+void CudaKernel::enqueue(Queue& queue, const LaunchArgs& args) const {
+  static_cast<CudaQueue&>(queue).enqueue(*this, args);
+}
+
+void CudaQueue::enqueue(const CudaKernel& kernel, const LaunchArgs& args) {
+  if (failed()) return;
+  // What `args.arrays` refers to does not outlive this call.
+  if (!holds_back() || args.arrays != nullptr || kernel.at_once()) {
+    return enqueue([&] { run_kernel(kernel, args, parameters_for(kernel, args)); });
+  }
+  try {
+    work_.add_launch(instruction_, kernel, args, parameters_for(kernel, args));
+  } catch (...) {
+    std::exception_ptr error = std::current_exception();
+    flush();
+    fail(std::move(error), instruction_);
+  }
+}
+
+std::byte* CudaQueue::parameters_for(const CudaKernel& kernel, const LaunchArgs& args) {
+  const std::size_t bytes = kernel.parameter_bytes();
+  if (bytes == 0) return nullptr;
+  std::byte* const parameters = run_parameters_.take(bytes);
+  kernel.set_parameters(args, parameters);
+  return parameters;
+}
+
+void CudaQueue::run_kernel(const CudaKernel& kernel, const LaunchArgs& args,
+                           const std::byte* parameters) {
+  parameters_ = parameters;
+  struct Running {
+    bool& flag;
+    ~Running() { flag = false; }
+  } running{in_kernel_};
+  in_kernel_ = true;
+  kernel.run(*this, args);
+}
+
+void CudaQueue::flush() {
+  if (work_.empty() || putting_) return;
+  const std::size_t instruction = instruction_;
+  putting_ = true;
+  put_work();
+  putting_ = false;
+  work_.clear();
+  instruction_ = instruction;
+}
+
+void CudaQueue::put_work() {
+  StepGraph* graph = nullptr;
+  try {
+    device_->select();
+    if (!failed()) graph = graphs_->find(work_);
+  } catch (...) {
+    fail(std::current_exception(), work_.calls().front().instruction);
+  }
+  if (graph != nullptr && (replay(*graph) || capture(*graph))) return;
+  for (const WorkCall& call : work_.calls()) make_call(call);
+}
+
+void CudaQueue::make_call(const WorkCall& call) {
+  instruction_ = call.instruction;
+  if (call.kind == WorkCall::Kind::record) return record_now(*call.event);
+  if (failed()) return;
+  try {
+    if (call.kind == WorkCall::Kind::launch)
+      run_kernel(*call.kernel, work_.args_of(call), call.parameters);
+    else
+      copy(call.to, call.from, call.bytes);
+  } catch (...) {
+    fail(std::current_exception(), instruction_);
+  }
+}
+
+/// Makes a call during a capture. Throws what is wrong with it.
+void CudaQueue::capture_call(const WorkCall& call, StepGraph& graph) {
+  instruction_ = call.instruction;
+  switch (call.kind) {
+    case WorkCall::Kind::launch:
+      run_kernel(*call.kernel, work_.args_of(call), call.parameters);
+      break;
+    case WorkCall::Kind::copy:
+      copy(call.to, call.from, call.bytes);
+      break;
+    case WorkCall::Kind::record:
+      // External: the event is recorded by each launch of the graph.
+      TOWERFLOW_CUDA(device_->table(), cudaEventRecordWithFlags(call.handle, stream_.stream,
+                                                                cudaEventRecordExternal));
+      graph.checked_before.push_back(graph.checked.size());
+      break;
+  }
+}
+
+bool CudaQueue::capture(StepGraph& graph) {
+  const std::size_t first = checked_.size();
+  const std::size_t taken = records_ == nullptr ? 0 : records_->taken();
+  const std::size_t in_run = records_ == nullptr ? 0 : records_->taken_in_run();
+  const bool captured = graph.capture(work_, stream_.stream, in_run, [&](StepGraph& made) {
+    for (const WorkCall& call : work_.calls()) {
+      capture_call(call, made);
+      made.checked.assign(checked_.begin() + static_cast<std::ptrdiff_t>(first), checked_.end());
+    }
+  });
+  if (captured) {
+    launch(graph, taken);
+  } else {
+    checked_.resize(first);
+    if (records_ != nullptr) records_->give_back(records_->taken() - taken);
+  }
+  return captured;
+}
+
+bool CudaQueue::replay(StepGraph& graph) {
+  const std::size_t taken = records_ == nullptr ? 0 : records_->taken();
+  const std::size_t in_run = records_ == nullptr ? 0 : records_->taken_in_run();
+  if (!graph.does(work_, in_run)) return false;
+  if (records_ != nullptr && !records_->has_room(graph.checked.size())) return false;
+  for (const CheckedLaunch& launch : graph.checked) {
+    records_->take();
+    checked_.push_back(launch);
+    checked_.back().waited = waited_.size();
+  }
+  launch(graph, taken);
+  return true;
+}
+
+/// Launches a graph. `first_record` is the number of its first launch with a record.
+void CudaQueue::launch(const StepGraph& graph, std::size_t first_record) {
+  try {
+    graph.launch(stream_.stream);
+  } catch (...) {
+    fail(std::current_exception(), work_.calls().front().instruction);
+  }
+  auto checked_before = graph.checked_before.begin();
+  for (const WorkCall& call : work_.calls()) {
+    if (call.kind != WorkCall::Kind::record) continue;
+    CheckedLaunches checks = own_checks();
+    checks.end = first_record + *checked_before++;
+    recorded_.push_back(
+        {call.event->shared_from_this(), call.event->use(), checks.end, waited_.size()});
+    if (failed())
+      call.event->give_up();
+    else
+      call.event->note_recorded(checks, checks_);
+  }
+}
+
+}  // namespace towerflow::cuda

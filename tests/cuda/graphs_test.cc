@@ -1,0 +1,253 @@
+// Steps that are launched as CUDA graphs give the bits of steps whose calls are made one by one,
+// whatever changes from step to step: fed values and their addresses, variables, random numbers.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/global_step.h"
+#include "models/models.h"
+#include "models/resnet20/resnet20.h"
+#include "tests/cuda/recording.h"
+#include "tests/models/steps.h"
+#include "tests/support/error_text.h"
+#include "towerflow/tf.h"
+
+using namespace towerflow;
+using testing::Recording;
+using testing::ScopedLayer;
+using testing::Step;
+
+namespace {
+
+constexpr int kRuns = 4;
+
+ConfigProto on_gpus(int count, bool graphs, std::uint64_t seed = 0) {
+  ConfigProto config{.allow_soft_placement = true};
+  config.cuda = {.count = count, .graphs = graphs, .emulated = true, .seed = seed};
+  return config;
+}
+
+/// How often calls were made in a step, by name.
+struct Calls {
+  explicit Calls(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) {
+      // How often a thread asks for the end of work depends on the time that it takes.
+      all += !line.starts_with("cudaEventQuery") && !line.starts_with("cudaGetLastError");
+      replays += line.starts_with("cudaGraphLaunch");
+      captures += line.starts_with("cudaStreamBeginCapture");
+      updates += line.starts_with("cudaGraphExecUpdate");
+      instantiations += line.starts_with("cudaGraphInstantiate");
+      launches += line.starts_with("cudaLaunchKernelExC") || line.starts_with("cublasLtMatmul(") ||
+                  line.starts_with("cudnnBackendExecute");
+    }
+  }
+  int all = 0, replays = 0, captures = 0, updates = 0, instantiations = 0, launches = 0;
+};
+
+/// Runs something `kRuns` times in a session, and returns the calls of each run.
+std::vector<Calls> calls_of(const std::shared_ptr<Recording>& layer,
+                            const std::function<void(int run)>& run) {
+  std::vector<Calls> calls;
+  for (int i = 0; i < kRuns; ++i) {
+    layer->recorder().clear();
+    run(i);
+    calls.emplace_back(layer->recorder().calls());
+  }
+  return calls;
+}
+
+struct Ran {
+  std::vector<Array> values;
+  std::vector<Calls> calls;
+};
+
+/// Returns what `kRuns` steps fetch, and the variables after them.
+Ran run_steps(Graph& graph, const ConfigProto& config, const std::vector<Fetch>& fetches,
+              const std::function<Feeds(int)>& feeds) {
+  const auto layer = std::make_shared<Recording>();
+  const ScopedLayer scope(layer);
+  Session session(graph, config);
+  session.run(tf::global_variables_initializer());
+  session.run(tf::local_variables_initializer());
+  Ran ran;
+  const auto add = [&](std::vector<Array> values) {
+    std::move(values.begin(), values.end(), std::back_inserter(ran.values));
+  };
+  ran.calls = calls_of(layer, [&](int i) { add(session.run(fetches, feeds(i))); });
+  const auto variables = tf::global_variables();
+  add(session.run(std::vector<Fetch>(variables.begin(), variables.end())));
+  return ran;
+}
+
+Ran run_towers(Step (*make)(), const ConfigProto& config) {
+  Graph graph;
+  const auto guard = graph.as_default();
+  tf::set_random_seed(11);
+  const Step step = make();
+  return run_steps(graph, config, step.fetches, [&](int) { return step.feeds; });
+}
+
+Ran run_model(const models::Model& model, std::int64_t batch_size,
+              const models::OptionValues& values, const ConfigProto& config) {
+  models::GlobalStep step(
+      model, {.batch_size = batch_size, .values = values, .devices = {.cuda = config.cuda}});
+  const auto guard = step.graph().as_default();
+  const ComparedRun run = step.run();
+  ConfigProto own = run.config;
+  own.cuda = config.cuda;
+  return run_steps(step.graph(), own, run.step,
+                   [&](int i) { return run.feeds ? run.feeds(i + 1) : Feeds{}; });
+}
+
+Step resnet20_step() {
+  namespace resnet20 = models::resnet20;
+  const auto towers =
+      resnet20::build_towers({.num_layers = 8, .num_towers = 2, .batch_size = 2},
+                             [] { return [] { return resnet20::batch_in_memory(2); }; });
+  Step step{{towers.train_op}, {}};
+  for (const Tensor& loss : towers.losses) step.fetches.emplace_back(loss);
+  return step;
+}
+
+/// Checks that the values are those of single calls, and that the last step made fewer calls.
+void check_same(const Ran& graphs, const Ran& single) {
+  CHECK(graphs.values == single.values);
+  CHECK(single.calls.back().replays == 0);
+  const Calls &last = graphs.calls.back(), &last_single = single.calls.back();
+  CHECK(last.captures == 0);
+  CHECK(last.replays > 0);
+  CHECK(last.launches < last_single.launches);
+  CHECK(last.all < last_single.all);
+  MESSAGE("calls of a step: ", last_single.all, ", with graphs ", last.all);
+}
+
+/// A step on /gpu:0 with random numbers, whose result depends on a variable and on fed values.
+struct Noisy {
+  Noisy() {
+    tf::set_random_seed(7);
+    const auto gpu = tf::device("/gpu:0");
+    weights = tf::Variable(tf::ones({3, 5}), {.name = "weights", .home = VariableHome::device});
+    x = tf::placeholder(tf::float32, {.shape = {4, 3}});
+    Tensor y = tf::matmul(x, weights);
+    y = tf::nn::dropout(y, 0.5F);
+    y = tf::sigmoid(y) + tf::random_uniform({4, 5});
+    result = tf::reduce_sum(tf::square(y), {.axis = 0});
+    halve = tf::assign(weights, weights * 0.5F).op();
+  }
+  tf::Variable weights;
+  Tensor x, result;
+  Operation halve;
+};
+
+/// A step of gradient descent on a softmax of 4 rows, on /gpu:0.
+struct Classifier {
+  Classifier() {
+    const auto gpu = tf::device("/gpu:0");
+    weights = tf::Variable(tf::ones({3, 5}), {.name = "weights", .home = VariableHome::device});
+    labels = tf::placeholder(tf::int32, {.shape = {4}});
+    const Tensor logits = tf::matmul(tf::constant(testing::ramp({4, 3})), weights);
+    const Tensor loss = tf::reduce_mean(
+        tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = labels, .logits = logits}));
+    train = tf::train::GradientDescentOptimizer(0.5F).minimize(loss);
+  }
+  tf::Variable weights;
+  Tensor labels;
+  Operation train;
+};
+
+}  // namespace
+
+TEST_SUITE("steps as CUDA graphs") {
+  TEST_CASE("two towers of MNIST and ResNet-8 give the same bits, whatever the delays") {
+    for (const auto make : {testing::mnist_step, resnet20_step}) {
+      const Ran single = run_towers(make, on_gpus(2, false));
+      for (const std::uint64_t seed : {1, 2, 3}) {
+        CAPTURE(seed);
+        const Ran graphs = run_towers(make, on_gpus(2, true, seed));
+        check_same(graphs, single);
+        CHECK(graphs.calls.front().captures == 0);
+        CHECK(graphs.calls.back().launches < single.calls.back().launches / 2);
+      }
+    }
+  }
+
+  TEST_CASE("so do models on one GPU") {
+    struct Small {
+      const models::Model* model;
+      std::int64_t batch_size;
+      models::OptionValues values{};
+      std::vector<std::uint64_t> seeds{};
+    };
+    for (const Small& small :
+         {Small{&models::vaegan::kModel, 2, {}, {1, 2, 3}},
+          Small{&models::char_lstm::kModel, 1, {{"rnn-size", std::int64_t{4}}}, {1}}}) {
+      const std::string name = small.model->name;
+      CAPTURE(name);
+      const Ran single = run_model(*small.model, small.batch_size, small.values, on_gpus(1, false));
+      for (const std::uint64_t seed : small.seeds) {
+        CAPTURE(seed);
+        check_same(run_model(*small.model, small.batch_size, small.values, on_gpus(1, true, seed)),
+                   single);
+      }
+    }
+  }
+
+  TEST_CASE("random numbers, fed values at other addresses and an assigned variable are seen") {
+    std::vector<std::vector<Array>> found;
+    for (const ConfigProto& config : {on_gpus(0, false), on_gpus(1, false), on_gpus(1, true)}) {
+      Graph graph;
+      const auto guard = graph.as_default();
+      const Noisy model;
+      const auto layer = std::make_shared<Recording>();
+      const ScopedLayer scope(layer);
+      Session session(graph, config);
+      session.run(tf::global_variables_initializer());
+      std::vector<Array> fed, values;
+      for (int i = 0; i < 6; ++i) {
+        if (i == 4) session.run(model.halve);
+        fed.push_back(testing::ramp({4, 3}));  // those before stay where they are
+        fed.back().data<float>()[i] += static_cast<float>(i);
+        if (config.cuda.count > 0) layer->recorder().clear();
+        values.push_back(session.run(model.result, {{model.x, fed.back()}}));
+      }
+      if (config.cuda.graphs && config.cuda.count > 0) {
+        const Calls last(layer->recorder().calls());
+        CHECK(last.replays == 1);
+        CHECK(last.launches == 2);  // before the queue waits for what was fed
+      }
+      for (std::size_t i = 1; i < values.size(); ++i) CHECK(values[i] != values[i - 1]);
+      found.push_back(values);
+    }
+    CHECK(testing::largest_difference(found[1], found[0]) < 1e-5);
+    CHECK(found[2] == found[1]);
+  }
+
+  TEST_CASE("wrong data in a replayed graph are an error with the CPU's text, and change nothing") {
+    std::vector<std::string> texts;
+    for (const int gpus : {0, 1}) {
+      Graph graph;
+      const auto guard = graph.as_default();
+      const Classifier model;
+      Session session(graph, on_gpus(gpus, true));
+      session.run(tf::global_variables_initializer());
+      const auto run = [&](std::vector<std::int32_t> labels) {
+        session.run(model.train, {{model.labels, Array::of(Shape{4}, std::move(labels))}});
+      };
+      for (int i = 0; i < 3; ++i) run({0, 1, 4, 2});
+      const Array before = session.run(model.weights);
+      texts.push_back(testing::error_text([&] { run({0, 1, 9, 2}); }));
+      CHECK(session.run(model.weights) == before);
+      run({0, 1, 4, 2});
+      CHECK(session.run(model.weights) != before);
+    }
+    CHECK(texts[0].find("Received a label value of 9 which is outside the valid range of [0, 5)") !=
+          std::string::npos);
+    const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+    CHECK(first_line(texts[1]) == first_line(texts[0]));
+    CHECK(texts[1].find("graphs_test.cc") != std::string::npos);
+  }
+}
