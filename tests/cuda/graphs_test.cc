@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -224,6 +226,37 @@ TEST_SUITE("steps as CUDA graphs") {
     }
     CHECK(testing::largest_difference(found[1], found[0]) < 1e-5);
     CHECK(found[2] == found[1]);
+  }
+
+  TEST_CASE("runs at the same time that read and change one variable end, on one GPU and on two") {
+    for (const char* other : {"/gpu:0", "/gpu:1"}) {
+      CAPTURE(other);
+      Graph graph;
+      const auto guard = graph.as_default();
+      std::optional<tf::Variable> counter;
+      {
+        const auto gpu = tf::device("/gpu:0");
+        counter.emplace(tf::zeros({4}),
+                        tf::VariableOptions{.name = "counter", .home = VariableHome::device});
+      }
+      Tensor read = *counter * 2.0F;
+      {
+        const auto gpu = tf::device(other);
+        for (int i = 0; i < 4; ++i) read = tf::cumsum(read);
+      }
+      const Operation add = tf::assign_add(*counter, tf::ones({4})).op();
+      Session session(graph, on_gpus(2, true, 3));
+      session.run(tf::global_variables_initializer());
+      constexpr int kThreads = 3, kEach = 20;
+      std::vector<std::thread> threads;
+      for (int i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&] {
+          for (int run = 0; run < kEach; ++run) session.run(std::vector<Fetch>{read, add});
+        });
+      }
+      for (std::thread& thread : threads) thread.join();
+      CHECK(session.run(*counter).data<float>()[3] == kThreads * kEach);
+    }
   }
 
   TEST_CASE("wrong data in a replayed graph are an error with the CPU's text, and change nothing") {

@@ -105,6 +105,11 @@ TEST_CASE("devices are a count of logical CPUs, or simulated accelerators") {
                             .max_delay_us = 50});
   CHECK(option_error(add, "cuda:4") == "");
   CHECK(cuda == CudaDevices{.count = 4});
+  CHECK(option_error(add, "cuda:2,graphs=off") == "");
+  CHECK(cuda == CudaDevices{.count = 2, .graphs = false});
+  CHECK(option_error(add, "cuda-host:2,graphs=on") == "");
+  CHECK(cuda == CudaDevices{.count = 2, .emulated = true});
+  CHECK(option_error(add, "cuda:2,graphs=2").ends_with("wanted graphs=on or graphs=off"));
   CHECK(option_error(add, "cuda:0") == "--x: cuda:0: wanted a number of devices");
   CHECK(option_error(add, "cuda:2,seed=1").ends_with("it has graphs, share, limit"));
   CHECK(option_error(add, "cuda-host:1,speed=1")
