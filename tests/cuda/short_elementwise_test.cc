@@ -2,6 +2,8 @@
 // the same numbers, rounded.
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "cuda/device/elementwise_ops.h"
 #include "tests/cuda/short_numbers.h"
 
@@ -20,13 +22,16 @@ namespace {
 
 constexpr std::size_t kN = 67;  // packs and a tail
 
+/// Of an operand and a result: both are aligned, or one alone is.
+constexpr std::pair<std::size_t, std::size_t> kOffsets[] = {{0, 0}, {1, 0}, {0, 1}};
+
 /// y[i] = op(x[i]), from aligned addresses and from others.
 auto unary(const std::string& op, double scale = 1) {
   return [=]<class T>(Operands<T>& memory) {
     Values all;
-    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}}) {
+    for (const auto& [offset, moved] : kOffsets) {
       const T* x = memory.numbers(kN + offset, 1, scale) + offset;
-      T* y = memory.results(kN + offset) + offset;
+      T* y = memory.results(kN + moved) + moved;
       memory.run(memory.name(op), launch_for(kN), x, y, i64(kN));
       const Values part = memory.values(y, kN);
       all.insert(all.end(), part.begin(), part.end());

@@ -111,18 +111,20 @@ auto sparse_cross_entropy() {
   };
 }
 
-/// Segments 0, 1, 3 and 4 of five, from y itself.
+/// Segments 0, 1, 3 and 4 of five: from the first row and a key that is none, then from y alone.
 auto segments(const std::string& op, double scale, double added) {
   return [=]<class T>(Operands<T>& memory) {
     constexpr std::size_t kWidth = 6;
-    const std::uint32_t* keys = memory.upload(std::vector<std::uint32_t>{0, 0, 1, 3, 3, 3, 4, 5});
     const std::uint32_t* rows = memory.upload(std::vector<std::uint32_t>{7, 2, 1, 0, 3, 6, 5, 4});
     const T* x = memory.numbers(8 * kWidth, 1, scale, added);
     Values all;
     for (const int from_y : {0, 1}) {
+      std::vector<std::uint32_t> ids{0, 0, 1, 3, 3, 3, 4};
+      if (from_y == 0) ids.push_back(5);
+      const std::uint32_t* keys = memory.upload(ids);
       T* y = const_cast<T*>(memory.numbers(5 * kWidth, 2, scale, added));
-      memory.run(memory.name("Segment" + op), launch_for(8 * kWidth), x, keys, rows, y, i64(8),
-                 i64(kWidth), i64(5), from_y);
+      memory.run(memory.name("Segment" + op), launch_for(8 * kWidth), x, keys, rows, y,
+                 i64(ids.size()), i64(kWidth), i64(5), from_y);
       append(all, memory.values(static_cast<const T*>(y), 5 * kWidth));
     }
     return all;
@@ -265,6 +267,18 @@ TEST_SUITE("cuda kernels of short numbers") {
       check_short(op, segments(op, 0.5, 2));
       check_like<float, double>(op, segments(op, 0.5, 2), kOfFloats);
     }
+  }
+
+  TEST_CASE("a negative id parts no segment, whatever its lower bits") {
+    Operands<float> memory;
+    const testing::Sorted sorted(memory, std::vector<std::int32_t>{56, -200, 56}, 100,
+                                 "SortKeys_int32");
+    float* y = memory.upload(std::vector<float>(100, 0));
+    memory.run("SegmentSum_float32", launch_for(3),
+               static_cast<const float*>(memory.upload(std::vector<float>{1, 10, 100})),
+               static_cast<const std::uint32_t*>(sorted.keys),
+               static_cast<const std::uint32_t*>(sorted.rows), y, i64(3), i64(1), i64(100), 0);
+    CHECK(memory.values(y + 56, 1) == Values{101});
   }
 
   TEST_CASE("the largest elements of rows, and the places of what is not 0") {
