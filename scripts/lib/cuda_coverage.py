@@ -77,7 +77,7 @@ def moved(launches):
             ratios[stem] = max(ratios[stem], most / least)
     above = sorted(((ratio, stem) for stem, ratio in ratios.items() if ratio >= LOWEST), reverse=True)
     text = (f"Of {len(ratios)} kernels, {len(ratios) - len(above)} access each byte once. The others, "
-            "whose bytes mostly come from a cache after the first time:\n\n"
+            "whose bytes mostly come from a cache\nafter the first time:\n\n"
             "| times | kernels |\n|---:|---|\n")
     rows = collections.defaultdict(list)
     for ratio, stem in above:
@@ -103,7 +103,10 @@ def main():
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
 
-    missed, bytes_moved = listed(read(arguments.files)), moved(largest(arguments.files))
+    counts = read(arguments.files)
+    known = counts.get("kernel", {})
+    launches = {name: both for name, both in largest(arguments.files).items() if name in known}
+    missed, bytes_moved = listed(counts), moved(launches)
     print(missed, bytes_moved, sep="\n", end="")
     if not (arguments.check or arguments.write):
         return
