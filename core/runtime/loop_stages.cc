@@ -15,15 +15,15 @@ namespace {
 constexpr double kLeastSeconds = 30e-6, kLeastShare = 0.2;
 
 /// Finds groups of nodes that depend on each other (Tarjan's strongly connected components).
-class Components {
+class StrongComponents {
  public:
-  explicit Components(const std::vector<std::vector<int>>& before)
+  explicit StrongComponents(const std::vector<std::vector<int>>& before)
       : before_(before),
         number_(before.size(), -1),
         low_(before.size(), 0),
         of(before.size(), -1) {}
 
-  /// Visits a node and all it depends on. Components are numbered after those before them.
+  /// Visits a node and all it depends on. StrongComponents are numbered after those before them.
   void visit(int node) {
     const auto at = static_cast<std::size_t>(node);
     if (number_[at] >= 0) return;
@@ -166,7 +166,7 @@ class BodySplit {
   }
 
   /// Marks the components that the condition depends on: they must be in the first part.
-  void mark_needed_first(const Components& components, std::vector<bool>& needed) const {
+  void mark_needed_first(const StrongComponents& components, std::vector<bool>& needed) const {
     std::vector<int> open;
     const auto need = [&](int id) {
       const int component = components.of[static_cast<std::size_t>(id)];
@@ -201,7 +201,7 @@ class BodySplit {
   /// Orders the components as the tape does, what the condition needs first, and cuts them where
   /// the longer part is shortest. Returns whether that pays.
   bool choose_parts() {
-    Components components(before_);
+    StrongComponents components(before_);
     for (int id = 0; id < static_cast<int>(body_.nodes.size()); ++id) {
       if (computes(id)) components.visit(id);
     }

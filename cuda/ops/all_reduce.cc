@@ -1,5 +1,5 @@
 // Sums of the towers' gradients by NCCL.
-#include "ops/variables/all_reduce_op.h"
+#include "ops/variables/all_reduce_attrs.h"
 
 #include "cuda/backend/clique.h"
 #include "cuda/ops/operands.h"

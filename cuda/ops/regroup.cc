@@ -1,5 +1,5 @@
 // Parts of gradients that travel between devices.
-#include "ops/variables/regroup.h"
+#include "ops/variables/regroup_attrs.h"
 
 #include <algorithm>
 

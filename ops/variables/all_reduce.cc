@@ -11,7 +11,7 @@
 
 #include "core/graph/all_reduce_schedule.h"
 #include "ops/family.h"
-#include "ops/variables/all_reduce_op.h"
+#include "ops/variables/all_reduce_attrs.h"
 #include "ops/variables/all_reduce_plan.h"
 
 namespace towerflow {

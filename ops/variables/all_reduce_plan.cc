@@ -8,8 +8,8 @@
 
 #include "core/graph/all_reduce_schedule.h"
 #include "core/graph/error.h"
-#include "ops/variables/all_reduce_op.h"
-#include "ops/variables/regroup.h"
+#include "ops/variables/all_reduce_attrs.h"
+#include "ops/variables/regroup_attrs.h"
 
 namespace towerflow {
 

@@ -1,4 +1,4 @@
-#include "ops/variables/regroup.h"
+#include "ops/variables/regroup_attrs.h"
 
 #include <algorithm>
 

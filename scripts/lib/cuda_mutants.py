@@ -1,10 +1,10 @@
 """Makes mistakes in a copy of the source, one at a time, and runs the tests that should find them.
 
     cuda_mutants.py copy ROOT TREE
-    cuda_mutants.py run TREE BUILD TABLE [WORD...]
+    cuda_mutants.py run TREE BUILD [WORD...]
 
-TREE is the copy, BUILD its build folder, TABLE scripts/lib/cuda_mutants.txt; words choose the mutants
-whose file or test contains one of them. Exit code 1 if more than one in twenty is not found.
+TREE is the copy, BUILD its build folder; words choose the mutants of cuda_mutants_*.txt whose file or
+test contains one of them. Exit code 1 if more than one in twenty is not found.
 """
 
 import os
@@ -37,6 +37,12 @@ def copy(root, tree):
         for path in paths:
             if path.is_file() and str(path.relative_to(tree)) not in known:
                 path.unlink()
+
+
+def tables():
+    """Returns the text of all tables of mutants."""
+    folder = pathlib.Path(__file__).resolve().parent
+    return "\n\n".join(path.read_text() for path in sorted(folder.glob("cuda_mutants_*.txt")))
 
 
 def parse(table):
@@ -102,9 +108,9 @@ def main():
     if sys.argv[1] == "copy":
         copy(first, second)
         return
-    tree, folder, words = first, second, sys.argv[5:]
+    tree, folder, words = first, second, sys.argv[4:]
     # By file, so that no other has to be built again in between.
-    mutants = sorted((mutant for mutant in parse(pathlib.Path(sys.argv[4]).read_text())
+    mutants = sorted((mutant for mutant in parse(tables())
                       if not words or any(word in mutant[0] or word in mutant[1] for word in words)),
                      key=lambda mutant: mutant[0])
     tests = sorted({mutant[1] for mutant in mutants})
