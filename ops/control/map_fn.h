@@ -34,7 +34,7 @@ namespace towerflow {
 
 struct MapFnOptions {
   MapDTypes dtype{};             ///< of the results; by default, those of the elements
-  int parallel_iterations = 10;  ///< recorded in the graph; iterations run one after another
+  int parallel_iterations = 10;  ///< recorded in the graph; has no other effect
   bool back_prop = true;         ///< whether `gradients` may go through the loop
   bool swap_memory = false;      ///< recorded in the graph
   bool infer_shape = true;       ///< whether all results must have the same shape

@@ -14,7 +14,7 @@ namespace towerflow {
 
 struct ScanOptions {
   ByName by_name = ByName();
-  int parallel_iterations = 10;  ///< recorded in the graph; iterations run one after another
+  int parallel_iterations = 10;  ///< recorded in the graph; has no other effect
   bool back_prop = true;         ///< whether `gradients` may go through the loop
   bool swap_memory = false;      ///< recorded in the graph
   bool infer_shape = true;       ///< whether all results must have the same shape
@@ -24,7 +24,7 @@ struct ScanOptions {
 
 struct FoldOptions {
   ByName by_name = ByName();
-  int parallel_iterations = 10;  ///< recorded in the graph; iterations run one after another
+  int parallel_iterations = 10;  ///< recorded in the graph; has no other effect
   bool back_prop = true;         ///< whether `gradients` may go through the loop
   bool swap_memory = false;      ///< recorded in the graph
   std::string name{};

@@ -16,7 +16,7 @@ struct WhileLoopOptions {
   /// For each value of the loop variables, a shape that it has in every iteration; by default that
   /// of its initial value.
   std::optional<std::vector<Shape>> shape_invariants{};
-  int parallel_iterations = 10;  ///< recorded in the graph; iterations run one after another
+  int parallel_iterations = 10;  ///< recorded in the graph; has no other effect
   bool back_prop = true;         ///< whether `gradients` may go through the loop
   bool swap_memory = false;      ///< recorded in the graph
   std::string name{};
