@@ -12,8 +12,9 @@
 
 #include "models/global_step.h"
 #include "models/models.h"
-#include "models/resnet20/resnet20.h"
+#include "tests/cuda/classifier.h"
 #include "tests/cuda/recording.h"
+#include "tests/cuda/resnet8_step.h"
 #include "tests/models/steps.h"
 #include "tests/support/error_text.h"
 #include "towerflow/tf.h"
@@ -105,16 +106,6 @@ Ran run_model(const models::Model& model, std::int64_t batch_size,
                    [&](int i) { return run.feeds ? run.feeds(i + 1) : Feeds{}; });
 }
 
-Step resnet20_step() {
-  namespace resnet20 = models::resnet20;
-  const auto towers =
-      resnet20::build_towers({.num_layers = 8, .num_towers = 2, .batch_size = 2},
-                             [] { return [] { return resnet20::batch_in_memory(2); }; });
-  Step step{{towers.train_op}, {}};
-  for (const Tensor& loss : towers.losses) step.fetches.emplace_back(loss);
-  return step;
-}
-
 /// Checks that the values are those of single calls, and that the last step made fewer calls.
 void check_same(const Ran& graphs, const Ran& single) {
   CHECK(graphs.values == single.values);
@@ -145,27 +136,11 @@ struct Noisy {
   Operation halve;
 };
 
-/// A step of gradient descent on a softmax of 4 rows, on /gpu:0.
-struct Classifier {
-  Classifier() {
-    const auto gpu = tf::device("/gpu:0");
-    weights = tf::Variable(tf::ones({3, 5}), {.name = "weights", .home = VariableHome::device});
-    labels = tf::placeholder(tf::int32, {.shape = {4}});
-    const Tensor logits = tf::matmul(tf::constant(testing::ramp({4, 3})), weights);
-    const Tensor loss = tf::reduce_mean(
-        tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = labels, .logits = logits}));
-    train = tf::train::GradientDescentOptimizer(0.5F).minimize(loss);
-  }
-  tf::Variable weights;
-  Tensor labels;
-  Operation train;
-};
-
 }  // namespace
 
 TEST_SUITE("steps as CUDA graphs") {
   TEST_CASE("two towers of MNIST and ResNet-8 give the same bits, whatever the delays") {
-    for (const auto make : {testing::mnist_step, resnet20_step}) {
+    for (const auto make : {testing::mnist_step, testing::resnet8_step}) {
       const Ran single = run_towers(make, on_gpus(2, false));
       for (const std::uint64_t seed : {1, 2, 3}) {
         CAPTURE(seed);
@@ -264,7 +239,7 @@ TEST_SUITE("steps as CUDA graphs") {
     for (const int gpus : {0, 1}) {
       Graph graph;
       const auto guard = graph.as_default();
-      const Classifier model;
+      const testing::Classifier model(VariableHome::device);
       Session session(graph, on_gpus(gpus, true));
       session.run(tf::global_variables_initializer());
       const auto run = [&](std::vector<std::int32_t> labels) {
@@ -281,6 +256,6 @@ TEST_SUITE("steps as CUDA graphs") {
           std::string::npos);
     const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
     CHECK(first_line(texts[1]) == first_line(texts[0]));
-    CHECK(texts[1].find("graphs_test.cc") != std::string::npos);
+    CHECK(texts[1].find("classifier.h:") != std::string::npos);
   }
 }

@@ -18,8 +18,8 @@ constexpr char kImage[] = "// PTX";
 struct Adder {
   explicit Adder(const Emulation& emulation, const char* name = "runtime_test_add")
       : cuda(emulation) {
-    cuda.cudaLibraryLoadData(&library, kImage, nullptr, nullptr, 0, nullptr, nullptr, 0);
-    cuda.cudaLibraryGetKernel(&kernel, library, name);
+    cuda.cudaLibraryLoadData(&loaded, kImage, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    cuda.cudaLibraryGetKernel(&kernel, loaded, name);
     cuda.cudaMemsetAsync(values, 0, kBytes, stream);
   }
   cudaError_t launch(dim3 blocks, dim3 threads, std::size_t shared = 0) {
@@ -48,7 +48,7 @@ struct Adder {
   cudaStream_t stream = cuda.stream();
   void* values = cuda.memory(kBytes);
   int number = 1;
-  cudaLibrary_t library = nullptr;
+  cudaLibrary_t loaded = nullptr;
   cudaKernel_t kernel = nullptr;
 };
 
@@ -139,8 +139,8 @@ TEST_SUITE("cuda emulation: launches") {
     CHECK(cuda.cudaFuncSetAttribute(&variable, cudaFuncAttributeMaxDynamicSharedMemorySize, 1) ==
           cudaErrorInvalidResourceHandle);
     const void* kernel = reinterpret_cast<const void*>(adder.kernel);
-    CHECK(cuda.cudaLibraryUnload(adder.library) == cudaSuccess);
-    CHECK(cuda.cudaLibraryUnload(adder.library) == cudaErrorInvalidResourceHandle);
+    CHECK(cuda.cudaLibraryUnload(adder.loaded) == cudaSuccess);
+    CHECK(cuda.cudaLibraryUnload(adder.loaded) == cudaErrorInvalidResourceHandle);
     CHECK(adder.launch_function(kernel) == cudaErrorInvalidResourceHandle);
   }
 

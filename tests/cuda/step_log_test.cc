@@ -12,9 +12,8 @@
 #include <set>
 #include <sstream>
 
-#include "models/models.h"
-#include "models/resnet20/resnet20.h"
 #include "tests/cuda/recording.h"
+#include "tests/cuda/resnet8_step.h"
 #include "tests/models/steps.h"
 #include "towerflow/tf.h"
 
@@ -26,16 +25,6 @@ using testing::Step;
 using testing::StepLog;
 
 namespace {
-
-Step resnet20_step() {
-  namespace resnet20 = models::resnet20;
-  const auto towers =
-      resnet20::build_towers({.num_layers = 8, .num_towers = 2, .batch_size = 2},
-                             [] { return [] { return resnet20::batch_in_memory(2); }; });
-  Step step{{towers.train_op}, {}};
-  for (const Tensor& loss : towers.losses) step.fetches.emplace_back(loss);
-  return step;
-}
 
 /// Returns the log of the fifth step, in which all that repeats is launched as graphs.
 StepLog recorded(Step (*make)(), std::uint64_t seed) {
@@ -75,8 +64,9 @@ bool computes(const LoggedCall& call) {
 /// Checks the rules that hold for every step.
 void check_rules(const StepLog& log) {
   int copying = 0, computing = 0;
-  for (const auto& [stream, calls] : log.streams()) {
-    CAPTURE(stream);
+  for (const auto& stream : log.streams()) {
+    CAPTURE(stream.first);
+    const auto& calls = stream.second;
     const bool copies = std::any_of(calls.begin(), calls.end(), copies_between_memories);
     const bool runs = std::any_of(calls.begin(), calls.end(), computes);
     CHECK_FALSE((copies && runs));
@@ -125,5 +115,5 @@ void check_log(const std::string& model, Step (*make)()) {
 
 TEST_SUITE("the log of a step") {
   TEST_CASE("two towers of MNIST") { check_log("mnist", testing::mnist_step); }
-  TEST_CASE("two towers of ResNet-8") { check_log("resnet8", resnet20_step); }
+  TEST_CASE("two towers of ResNet-8") { check_log("resnet8", testing::resnet8_step); }
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/cuda/classifier.h"
 #include "tests/models/steps.h"
 #include "tests/support/cuda_devices.h"
 #include "tests/support/error_text.h"
@@ -24,22 +25,6 @@ ConfigProto on_gpus(int count, std::uint64_t seed = 0) {
   if (count > 0) config.cuda = testing::cuda_devices(count, seed);
   return config;
 }
-
-/// A step of gradient descent on a softmax of 4 rows, on /gpu:0.
-struct Classifier {
-  Classifier() {
-    const auto gpu = tf::device("/gpu:0");
-    weights = tf::Variable(tf::ones({3, 5}), {.name = "weights"});
-    labels = tf::placeholder(tf::int32, {.shape = {4}});
-    const Tensor logits = tf::matmul(tf::constant(testing::ramp({4, 3})), weights);
-    const Tensor loss = tf::reduce_mean(
-        tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = labels, .logits = logits}));
-    train = tf::train::GradientDescentOptimizer(0.5F).minimize(loss);
-  }
-  tf::Variable weights;
-  Tensor labels;
-  Operation train;
-};
 
 }  // namespace
 
@@ -93,7 +78,7 @@ TEST_SUITE("training on emulated GPUs") {
   TEST_CASE("a label that is no class is an error with the CPU's text, and changes nothing") {
     Graph graph;
     const auto guard = graph.as_default();
-    const Classifier model;
+    const testing::Classifier model;
     Session session(graph, on_gpus(1));
     session.run(tf::global_variables_initializer());
     const Array before = session.run(model.weights);
@@ -105,7 +90,7 @@ TEST_SUITE("training on emulated GPUs") {
     CHECK(text.find("Received a label value of 9 which is outside the valid range of [0, 5).") !=
           std::string::npos);
     CHECK(text.find("SparseSoftmaxCrossEntropyWithLogits") != std::string::npos);
-    CHECK(text.find("training_test.cc") != std::string::npos);
+    CHECK(text.find("classifier.h:") != std::string::npos);
     CHECK(session.run(model.weights) == before);
     run({0, 1, 4, 2});  // the next step works
     CHECK(session.run(model.weights) != before);
