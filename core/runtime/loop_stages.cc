@@ -11,19 +11,20 @@
 namespace towerflow {
 namespace {
 
-// The second part must do at least this, each iteration, so that handing values over pays.
+// The shorter part must take at least this long in an iteration, and this share of it, so that
+// handing values over pays.
 constexpr double kLeastSeconds = 30e-6, kLeastShare = 0.2;
 
 /// Finds groups of nodes that depend on each other (Tarjan's strongly connected components).
 class StrongComponents {
  public:
   explicit StrongComponents(const std::vector<std::vector<int>>& before)
-      : before_(before),
+      : of(before.size(), -1),
+        before_(before),
         number_(before.size(), -1),
-        low_(before.size(), 0),
-        of(before.size(), -1) {}
+        low_(before.size(), 0) {}
 
-  /// Visits a node and all it depends on. StrongComponents are numbered after those before them.
+  /// Visits a node and all it depends on. Components are numbered after those before them.
   void visit(int node) {
     const auto at = static_cast<std::size_t>(node);
     if (number_[at] >= 0) return;
@@ -48,14 +49,13 @@ class StrongComponents {
     ++count;
   }
 
+  std::vector<int> of;  ///< the component of each node that was visited
+  int count = 0;
+
  private:
   const std::vector<std::vector<int>>& before_;
   std::vector<int> number_, low_, open_;
   int next_ = 0;
-
- public:
-  std::vector<int> of;  ///< the component of each node that was visited
-  int count = 0;
 };
 
 class BodySplit {

@@ -27,8 +27,8 @@ struct LoopStages {
 /// Splits the body of a loop for feeds of these shapes where both parts have about the same to do.
 /// Returns nothing if it cannot be split, or is too short for that to pay.
 ///
-/// Only loops whose values keep their shapes are split, and only those without branches, loops
-/// inside, files and writes of variables; a stack is used by one part only.
+/// Only loops whose values keep their shapes are split, and only if they have no branches and no
+/// loops inside, touch no files and write no variables. A stack is used by one part only.
 std::optional<LoopStages> split_body(const PlanLoop& loop, std::span<const Shape> feeds);
 
 }  // namespace towerflow

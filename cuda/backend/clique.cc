@@ -140,7 +140,7 @@ void Clique::abort(std::string reason) noexcept {
   abort_locked(std::move(reason));
 }
 
-/// The streams that wait go on.
+/// The streams that wait for the calls go on then.
 void Clique::abort_locked(std::string reason) noexcept {
   if (communicators_.empty()) return;
   for (const ncclComm_t one : std::exchange(communicators_, {})) {

@@ -39,7 +39,7 @@ class LinkTest {
       TOWERFLOW_CUDA(to_.table(), cudaEventCreateWithFlags(event, cudaEventDefault));
     }
   }
-  /// What a copy uses that still has not ended stays.
+  /// Keeps what a copy that has not ended still uses.
   ~LinkTest() {
     if (!ended_ && to_.table().cudaStreamQuery(stream_.stream) != cudaSuccess) {
       static auto* const kept = new std::vector<std::shared_ptr<void>>;

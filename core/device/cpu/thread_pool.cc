@@ -203,8 +203,8 @@ void ThreadPool::helper_loop() {
 
 bool ThreadPool::is_computing(const ThreadPool& pool) { return computing_in == &pool; }
 
-// Until all cores are taken for longer than it takes to announce threads and to wake them: one of
-// them may be this thread.
+// Stops when all cores have been taken for longer than it takes to announce threads and to wake
+// them: until then, one of the threads may be this one.
 bool ThreadPool::help_while_waiting(Condition done, bool releases_core) {
   constexpr int kPatience = 256;
   waiting_.fetch_add(1, std::memory_order_seq_cst);
