@@ -32,6 +32,9 @@ Matrix dense(std::int64_t rows, std::int64_t columns, bool transposed) {
   return transposed ? Matrix{rows, columns, 1, rows} : Matrix{rows, columns, columns, 1};
 }
 
+Matrix left(const MatMulShape& s) { return dense(s.rows, s.inner, s.transpose_a); }
+Matrix right(const MatMulShape& s) { return dense(s.inner, s.columns, s.transpose_b); }
+
 int product_slices(const MatMulShape& s) {
   const double products =
       static_cast<double>(s.rows) * static_cast<double>(s.inner) * static_cast<double>(s.columns);
@@ -58,7 +61,9 @@ class Product {
   Product(const Matrix& a, const Matrix& b, const Matrix& c)
       : a_(a), b_(b), c_(c), primitive_(make_primitive(a, b, c)) {}
 
-  std::size_t scratch_bytes() const { return primitive_.scratch_bytes(); }
+  /// Returns whether the library computes it with its code for dense operands, which is faster.
+  bool is_dense() const { return !primitive_.allocates_memory(); }
+  std::size_t scratch_bytes() const { return whole_lines(primitive_.scratch_bytes()); }
   void run(const float* a, const float* b, float* c, std::byte* scratch) const {
     void* const pointers[] = {const_cast<float*>(a), const_cast<float*>(b), c};
     if (!primitive_.try_run(pointers, scratch)) multiply(a, b, c);
@@ -82,49 +87,55 @@ class Product {
   Primitive primitive_;
 };
 
-// Applies bias, addend and relu to the part `rows` x `columns` of c, right after a slice has
-// computed it.
-void finish(const MatMulShape& shape, const MatMulOptions& options, SliceRange rows,
-            SliceRange columns, const void* const* inputs, void* const* outputs) {
-  if (!options.bias && !options.addend && !options.relu) return;
+/// Part of a product, which may lie outside of c.
+struct ProductPart {
+  SliceRange rows, columns;
+  const float* values;
+  std::int64_t row_stride;
+};
+
+// Adds bias or addend to a part and applies relu, right after a slice has computed it, and writes
+// the part to c.
+void finish(const MatMulShape& shape, const MatMulOptions& options, const ProductPart& part,
+            const void* const* inputs, float* c) {
+  const std::int64_t first = part.rows.begin * shape.columns + part.columns.begin;
+  const bool is_in_c = part.values == c + first;
+  if (is_in_c && !options.bias && !options.addend && !options.relu) return;
   const simd::Loops& loops = simd::loops();
   const auto sum = loops.binary[static_cast<int>(simd::Binary::add)];
-  const bool whole_rows = columns.size() == shape.columns;
-  const std::int64_t width = columns.size();
-  const float* bias = options.bias ? static_cast<const float*>(inputs[2]) + columns.begin : nullptr;
   const auto add = options.relu ? loops.add_row_relu
                                 : loops.binary_row_right[static_cast<int>(simd::Binary::add)];
-  for (std::int64_t row = rows.begin; row < rows.end; row += whole_rows ? rows.size() : 1) {
-    const std::int64_t count = whole_rows ? rows.size() : 1;
-    const std::int64_t at = row * shape.columns + columns.begin;
-    float* c = static_cast<float*>(outputs[0]) + at;
-    if (options.addend) sum(c, static_cast<const float*>(inputs[2]) + at, c, count * width);
+  const auto* third =
+      static_cast<const float*>(options.bias || options.addend ? inputs[2] : nullptr);
+  const std::int64_t width = part.columns.size();
+  const bool at_once = width == shape.columns && part.row_stride == width;
+  const std::int64_t count = at_once ? part.rows.size() : 1;
+  for (std::int64_t row = 0; row < part.rows.size(); row += count) {
+    const std::int64_t at = first + row * shape.columns;
+    const float* values = part.values + row * part.row_stride;
+    if (options.addend) {
+      sum(values, third + at, c + at, count * width);
+      values = c + at;
+    }
     if (options.bias) {
-      add(c, bias, c, count, width);
+      add(values, third + part.columns.begin, c + at, count, width);
     } else if (options.relu) {
-      loops.relu(c, c, count * width);
+      loops.relu(values, c + at, count * width);
+    } else if (!options.addend) {
+      std::copy_n(values, count * width, c + at);
     }
   }
 }
 
-// Each slice is a separate product, over part of the rows or of the columns of c.
-class Direct final : public CpuKernel {
+// Each slice is a separate product, over part of the rows of c.
+class ByRows final : public CpuKernel {
  public:
-  Direct(const MatMulShape& s, const MatMulOptions& options)
-      : shape_(s),
-        options_(options),
-        a_(dense(s.rows, s.inner, s.transpose_a)),
-        b_(dense(s.inner, s.columns, s.transpose_b)),
-        c_(dense(s.rows, s.columns, false)),
-        by_rows_(s.rows > s.columns),
-        slices_(product_slices(s)) {
+  ByRows(const MatMulShape& s, const MatMulOptions& options)
+      : shape_(s), options_(options), a_(left(s)), slices_(product_slices(s)) {
     for (int slice = 0; slice < slices_; ++slice) {
-      const std::int64_t size = range(slice).size();
-      if (by_rows_)
-        products_.emplace_back(a_.row_part(size), b_, c_.row_part(size));
-      else
-        products_.emplace_back(a_, b_.column_part(size), c_.column_part(size));
-      slice_bytes_ = std::max(slice_bytes_, whole_lines(products_.back().scratch_bytes()));
+      const std::int64_t rows = range(slice).size();
+      products_.emplace_back(a_.row_part(rows), right(s), dense(rows, s.columns, false));
+      slice_bytes_ = std::max(slice_bytes_, products_.back().scratch_bytes());
     }
   }
 
@@ -136,48 +147,102 @@ class Direct final : public CpuKernel {
   bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
-    const std::int64_t first = range(slice).begin;
-    const float* a = static_cast<const float*>(inputs[0]);
-    const float* b = static_cast<const float*>(inputs[1]);
-    float* c = static_cast<float*>(outputs[0]);
-    if (by_rows_) {
-      a += first * a_.row_stride;
-      c += first * c_.row_stride;
-    } else {
-      b += first * b_.column_stride;
-      c += first;
-    }
-    products_[static_cast<std::size_t>(slice)].run(
-        a, b, c, workspace + static_cast<std::size_t>(slice) * slice_bytes_);
-    const SliceRange part = range(slice);
-    finish(shape_, options_, by_rows_ ? part : SliceRange{0, shape_.rows},
-           by_rows_ ? SliceRange{0, shape_.columns} : part, inputs, outputs);
+    const SliceRange rows = range(slice);
+    auto* c = static_cast<float*>(outputs[0]);
+    float* part = c + rows.begin * shape_.columns;
+    const auto at = static_cast<std::size_t>(slice);
+    products_[at].run(static_cast<const float*>(inputs[0]) + rows.begin * a_.row_stride,
+                      static_cast<const float*>(inputs[1]), part, workspace + at * slice_bytes_);
+    finish(shape_, options_, {rows, {0, shape_.columns}, part, shape_.columns}, inputs, c);
   }
 
  private:
   SliceRange range(int slice) const {
-    return slice_range(by_rows_ ? c_.rows : c_.columns, slices_, slice, kSliceAlignment);
+    return slice_range(shape_.rows, slices_, slice, kSliceAlignment);
   }
 
   MatMulShape shape_;
   MatMulOptions options_;
-  Matrix a_, b_, c_;
-  bool by_rows_;
+  Matrix a_;
   int slices_;
   std::vector<Product> products_;
   std::size_t slice_bytes_ = 0;
 };
 
+// Each slice computes part of the columns of c. These are not dense, and oneDNN computes them with
+// slower code than dense matrices if b is transposed (83 against 106 GFLOP/s for 50 x 512 x 256;
+// oneDNN 2.6.3, AVX-512). There a slice computes dense columns and copies them to c.
+class ByColumns final : public CpuKernel {
+ public:
+  ByColumns(const MatMulShape& s, const MatMulOptions& options)
+      : shape_(s), options_(options), b_(right(s)), slices_(product_slices(s)) {
+    copies_ = s.transpose_b && slices_ > 1 && make_products(true);
+    if (!copies_) make_products(false);
+    for (const Product& product : products_) {
+      scratch_bytes_ = std::max(scratch_bytes_, product.scratch_bytes());
+    }
+    const auto copied = static_cast<std::size_t>(s.rows * range(0).size());
+    slice_bytes_ = scratch_bytes_ + (copies_ ? whole_lines(copied * sizeof(float)) : 0);
+  }
+
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(slices_) * slice_bytes_;
+  }
+  int slices(int) const override { return slices_; }
+
+  bool may_fail() const override { return false; }
+  void run(int, int slice, const void* const* inputs, void* const* outputs,
+           std::byte* workspace) const override {
+    const SliceRange columns = range(slice);
+    const auto at = static_cast<std::size_t>(slice);
+    auto* c = static_cast<float*>(outputs[0]);
+    std::byte* scratch = workspace + at * slice_bytes_;
+    float* product =
+        copies_ ? reinterpret_cast<float*>(scratch + scratch_bytes_) : c + columns.begin;
+    products_[at].run(static_cast<const float*>(inputs[0]),
+                      static_cast<const float*>(inputs[1]) + columns.begin * b_.column_stride,
+                      product, scratch);
+    const std::int64_t row_stride = copies_ ? columns.size() : shape_.columns;
+    finish(shape_, options_, {{0, shape_.rows}, columns, product, row_stride}, inputs, c);
+  }
+
+ private:
+  SliceRange range(int slice) const {
+    return slice_range(shape_.columns, slices_, slice, kSliceAlignment);
+  }
+
+  /// Returns whether the library uses its code for dense operands in all slices.
+  bool make_products(bool dense_c) {
+    products_.clear();
+    for (int slice = 0; slice < slices_; ++slice) {
+      const std::int64_t width = range(slice).size();
+      const Matrix c = dense(shape_.rows, dense_c ? width : shape_.columns, false);
+      products_.emplace_back(left(shape_), b_.column_part(width), c.column_part(width));
+    }
+    return std::all_of(products_.begin(), products_.end(),
+                       [](const Product& product) { return product.is_dense(); });
+  }
+
+  MatMulShape shape_;
+  MatMulOptions options_;
+  Matrix b_;
+  int slices_;
+  bool copies_ = false;
+  std::vector<Product> products_;
+  std::size_t scratch_bytes_ = 0, slice_bytes_ = 0;
+};
+
 // c = a b' for a wide c and a large b stored as [columns, inner]: the data gradient of a fully
-// connected layer. The library is a third slower on it than on c' = b a', whose operands it reads
-// along their rows, and transposing the two small matrices costs little (74 against 112 GFLOP/s for
-// 64 x 1024 x 1568; oneDNN 2.6.3, AVX-512).
+// connected layer. The library is slower on it than on c' = b a', whose operands it reads along
+// their rows, and transposing the two small matrices costs little (73 against 101 GFLOP/s for 64 x
+// 1024 x 1568; oneDNN 2.6.3, AVX-512). It is slow where the rows of c do not fill its registers: 49
+// GFLOP/s for 50 rows.
 //
 // Phase 0 writes a' to the workspace; phase 1 computes part of the columns of c and transposes it.
 class TransposedProduct final : public CpuKernel {
  public:
   static bool fits(const MatMulShape& s) {
-    return s.transpose_b && !s.transpose_a && s.rows >= 16 && s.inner >= 64 &&
+    return s.transpose_b && !s.transpose_a && s.rows % 16 == 0 && s.inner >= 64 &&
            s.columns >= 4 * s.rows && product_slices(s) > 1;
   }
 
@@ -188,7 +253,7 @@ class TransposedProduct final : public CpuKernel {
     for (int slice = 0; slice < slices_; ++slice) {
       const std::int64_t size = range(slice).size();
       products_.emplace_back(b.row_part(size), a, dense(size, s.rows, false));
-      scratch_bytes_ = std::max(scratch_bytes_, whole_lines(products_.back().scratch_bytes()));
+      scratch_bytes_ = std::max(scratch_bytes_, products_.back().scratch_bytes());
     }
     turned_bytes_ = floats(s.inner * s.rows);
     slice_bytes_ = scratch_bytes_ + floats(range(0).size() * s.rows);
@@ -216,9 +281,10 @@ class TransposedProduct final : public CpuKernel {
     std::byte* scratch = workspace + turned_bytes_ + static_cast<std::size_t>(slice) * slice_bytes_;
     float* product = reinterpret_cast<float*>(scratch + scratch_bytes_);
     products_[static_cast<std::size_t>(slice)].run(b, turned, product, scratch);
-    simd::loops().transpose(product, shape_.rows, static_cast<float*>(outputs[0]) + part.begin,
-                            shape_.columns, part.size(), shape_.rows);
-    finish(shape_, options_, {0, shape_.rows}, part, inputs, outputs);
+    auto* c = static_cast<float*>(outputs[0]);
+    simd::loops().transpose(product, shape_.rows, c + part.begin, shape_.columns, part.size(),
+                            shape_.rows);
+    finish(shape_, options_, {{0, shape_.rows}, part, c + part.begin, shape_.columns}, inputs, c);
   }
 
  private:
@@ -244,8 +310,9 @@ class Zeros final : public CpuKernel {
   Zeros(const MatMulShape& s, const MatMulOptions& options) : shape_(s), options_(options) {}
   bool may_fail() const override { return false; }
   void run(int, int, const void* const* inputs, void* const* outputs, std::byte*) const override {
-    std::fill_n(static_cast<float*>(outputs[0]), shape_.rows * shape_.columns, 0.0f);
-    finish(shape_, options_, {0, shape_.rows}, {0, shape_.columns}, inputs, outputs);
+    auto* c = static_cast<float*>(outputs[0]);
+    std::fill_n(c, shape_.rows * shape_.columns, 0.0f);
+    finish(shape_, options_, {{0, shape_.rows}, {0, shape_.columns}, c, shape_.columns}, inputs, c);
   }
 
  private:
@@ -264,7 +331,8 @@ std::unique_ptr<CpuKernel> make_matmul(const MatMulShape& shape, const MatMulOpt
   if (shape.rows == 0 || shape.columns == 0 || shape.inner == 0)
     return std::make_unique<Zeros>(shape, options);
   if (TransposedProduct::fits(shape)) return std::make_unique<TransposedProduct>(shape, options);
-  return std::make_unique<Direct>(shape, options);
+  if (shape.rows > shape.columns) return std::make_unique<ByRows>(shape, options);
+  return std::make_unique<ByColumns>(shape, options);
 }
 
 }  // namespace towerflow::onednn

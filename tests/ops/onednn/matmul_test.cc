@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/graph/error.h"
 #include "ops/reference/matmul.h"
@@ -41,7 +43,7 @@ TEST_CASE("matmul agrees with float64 loops in all four orientations") {
   for (const Size& s :
        {Size{1, 1, 1}, Size{64, 10, 10}, Size{63, 17, 33}, Size{1, 100, 7}, Size{7, 100, 1},
         Size{5, 1, 9}, Size{1, 3000, 3000}, Size{64, 128, 1030}, Size{17, 700, 700},
-        Size{1030, 64, 128}, Size{64, 520, 1000}, Size{20, 515, 2000}})
+        Size{1030, 64, 128}, Size{64, 520, 1000}, Size{20, 515, 2000}, Size{50, 512, 256}})
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})
         check_matmul({s.rows, s.inner, s.columns, transpose_a, transpose_b});
@@ -52,6 +54,43 @@ TEST_CASE("the number of slices depends on the shape") {
   CHECK(onednn::make_matmul({50, 256, 512, false, false})->slices(0) == 2);
   CHECK(onednn::make_matmul({64, 3136, 1024, false, false})->slices(0) == 4);
   CHECK(onednn::make_matmul({64, 1024, 3136, false, true})->phases() == 2);
+}
+
+TEST_CASE("bias, addend and relu apply to every slice, however it computes the product") {
+  // Whole, parts of rows, parts of columns in place, aside, and turned.
+  for (const onednn::MatMulShape& s :
+       {onednn::MatMulShape{9, 8, 7, false, false}, onednn::MatMulShape{520, 128, 64, true, false},
+        onednn::MatMulShape{50, 256, 512, false, false},
+        onednn::MatMulShape{50, 512, 272, false, true},
+        onednn::MatMulShape{64, 512, 272, false, true}}) {
+    CAPTURE(s.rows);
+    CAPTURE(s.transpose_b);
+    const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+    const auto a = random_floats(size(s.rows * s.inner), 1);
+    const auto b = random_floats(size(s.inner * s.columns), 2);
+    const auto bias = random_floats(size(s.columns), 3);
+    const auto addend = random_floats(size(s.rows * s.columns), 4);
+    const auto plain = run_guarded(*onednn::make_matmul(s), {a, b}, {addend.size()})[0];
+    for (const bool relu : {false, true}) {
+      const auto finished = [&](auto added) {
+        std::vector<float> c(plain);
+        for (std::size_t i = 0; i < c.size(); ++i) {
+          c[i] += added(i);
+          if (relu) c[i] = std::max(c[i], 0.0f);
+        }
+        return c;
+      };
+      const auto run = [&](onednn::MatMulOptions options, const std::vector<float>& third) {
+        options.relu = relu;
+        const auto kernel = onednn::make_matmul(s, options);
+        return run_guarded(*kernel, {a, b, third}, {addend.size()})[0];
+      };
+      CHECK(run({.bias = true}, bias) ==
+            finished([&](std::size_t i) { return bias[i % bias.size()]; }));
+      CHECK(run({.addend = true}, addend) == finished([&](std::size_t i) { return addend[i]; }));
+      if (relu) CHECK(run({}, addend) == finished([](std::size_t) { return 0.0f; }));
+    }
+  }
 }
 
 TEST_CASE("empty sides give no result, an empty sum gives zeros") {
