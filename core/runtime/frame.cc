@@ -37,6 +37,7 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
       addresses_(plan.slots.size(), nullptr),
       arrays_(plan.slots.size()),
       result_shapes_(plan.slots.size()),
+      in_memory_of_(plan.slots.size(), -1),
       late_descs_(plan.slots.size()),
       views_(plan.slots.size()),
       events_(static_cast<std::size_t>(plan.events)) {
@@ -63,9 +64,11 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
     }
   }
   for (std::size_t i = 0; i < plan.slots.size(); ++i) result_shapes_[i] = plan.slots[i].desc.shape;
-  for (const int fetch : plan.fetches) {
+  for (std::size_t i = 0; i < plan.fetches.size(); ++i) {
+    const int fetch = plan.fetches[i];
     if (fetch < 0) continue;
     result_shapes_[memory_slot(fetch)] = plan.slots[static_cast<std::size_t>(fetch)].desc.shape;
+    in_memory_of_[memory_slot(fetch)] = plan.in_memory_of[i];
   }
   for (std::size_t i = 0; i < plan.slots.size(); ++i) {
     const std::size_t root = memory_slot(static_cast<int>(i));
@@ -111,13 +114,13 @@ void* Frame::device_constant(const Array& value, const Device& device) {
   return memory.get();
 }
 
-void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace) {
+void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace, bool spends_feeds) {
   feeds_ = feeds;
   arenas.take(plan_, blocks_);
   // Allocate results before any address changes, since this may fail.
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     const bool result = plan_.slots[i].kind == Slot::Kind::output;
-    if (result && plan_.view_of[i] == static_cast<int>(i)) bind_result(i);
+    if (result && plan_.view_of[i] == static_cast<int>(i)) bind_result(i, spends_feeds);
   }
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     const Slot& slot = plan_.slots[i];
@@ -141,9 +144,13 @@ void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace) {
   }
 }
 
-void Frame::bind_result(std::size_t slot) {
+void Frame::bind_result(std::size_t slot, bool spends_feeds) {
+  const auto is_held_once = [](const Array& of) { return of.owner().use_count() == 1; };
   Array& array = arrays_[slot];
-  if (!array.empty() && array.owner().use_count() == 1) {
+  const int feed = spends_feeds ? in_memory_of_[slot] : -1;
+  const bool in_feed = feed >= 0 && is_held_once(feeds_[static_cast<std::size_t>(feed)]);
+  if (in_feed) array = feeds_[static_cast<std::size_t>(feed)];
+  if (in_feed || (!array.empty() && is_held_once(array))) {
     // The last holder may have been another thread, whose reads must come before later writes. To
     // drop a reference acquires what other threads released; ThreadSanitizer ignores fences.
     std::shared_ptr<void>(array.owner()).reset();

@@ -23,8 +23,10 @@ class Frame {
   Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resources);
 
   /// Binds memory, feeds and result Arrays; resets events. The feeds must outlive the run. Result
-  /// Arrays that were returned are reused if nobody else holds them.
-  void begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace);
+  /// Arrays that were returned are reused if nobody else holds them. With `spends_feeds`, so are
+  /// feeds, see Plan::in_memory_of.
+  void begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace,
+             bool spends_feeds = false);
   /// Moves the results of the run out, in the order of the fetches; empty Arrays for operations.
   void take_results(std::vector<Array>& results);
   /// Returns the Arrays of `take_results` to the frame for reuse by the next run.
@@ -64,7 +66,7 @@ class Frame {
   void make_events(const DeviceSet& devices);
   void bind_constants(const DeviceSet& devices);
   void* device_constant(const Array& value, const Device& device);
-  void bind_result(std::size_t slot);
+  void bind_result(std::size_t slot, bool spends_feeds);
   std::size_t memory_slot(int slot) const {
     return static_cast<std::size_t>(plan_.view_of[static_cast<std::size_t>(slot)]);
   }
@@ -75,6 +77,7 @@ class Frame {
   std::vector<void*> addresses_;          // per slot
   std::vector<Array> arrays_;             // per slot that needs one: results, strings, late values
   std::vector<Shape> result_shapes_;      // per slot; if a view of it is fetched: the view's shape
+  std::vector<int> in_memory_of_;         // per slot of a result, see Plan
   std::vector<TensorDesc> late_descs_;    // per late slot
   std::vector<std::vector<int>> views_;   // per given slot: other slots that use its memory
   std::span<const Array> feeds_;          // of the run

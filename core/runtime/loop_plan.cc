@@ -45,11 +45,7 @@ class LoopRun {
       condition_->run(run_, feeds_, tested_);
       trace(*condition_);
       if (!*tested_[0].data<bool>()) return write_outputs();
-      // The results of the last iteration are feeds of this one; those before are free again.
-      std::vector<Array>& results = results_[iteration_++ % 2];
-      body_->run(run_, feeds_, results);
-      trace(*body_);
-      take_next(results);
+      run_body();
     }
     throw errors::CancelledError("the run was cancelled");
   }
@@ -79,18 +75,21 @@ class LoopRun {
     for (std::vector<Array>& results : results_) results.resize(body_->results());
   }
 
-  void take_next(const std::vector<Array>& results) {
+  void run_body() {
+    // The results of the last iteration are feeds of this one; those before are free again.
+    std::vector<Array>& results = results_[iteration_++ % 2];
     passed_on_.clear();
-    for (std::size_t i = 0; i < loop_.states; ++i) {
-      if (loop_.next[i] < 0) {
-        passed_on_.push_back(feeds_[static_cast<std::size_t>(-1 - loop_.next[i])]);
-      }
+    for (const int next : loop_.next) {
+      if (next < 0) passed_on_.push_back(feeds_[static_cast<std::size_t>(-1 - next)]);
     }
+    body_->run_last(run_, feeds_, results);
+    trace(*body_);
     std::size_t passed = 0;
     for (std::size_t i = 0; i < loop_.states; ++i) {
       const int next = loop_.next[i];
       feeds_[i] = next < 0 ? passed_on_[passed++] : results[static_cast<std::size_t>(next)];
     }
+    body_->leave_to_feeds(results);
   }
 
   void write_outputs() const {

@@ -98,15 +98,13 @@ class MemoryPlanner {
       plan_.slots[i].offset = memory.offset;
       plan_.slots[i].arena = memory.arena;
     }
+    find_results_in_feeds();
   }
 
  private:
-  Slot& memory_slot(int slot) {
-    return plan_.slots[static_cast<std::size_t>(plan_.view_of[static_cast<std::size_t>(slot)])];
-  }
-  Lifetime& lifetime(int slot) {
-    return lifetimes_[static_cast<std::size_t>(plan_.view_of[static_cast<std::size_t>(slot)])];
-  }
+  Slot& memory_slot(int slot) { return plan_.slots[static_cast<std::size_t>(root(slot))]; }
+  int root(int slot) const { return plan_.view_of[static_cast<std::size_t>(slot)]; }
+  Lifetime& lifetime(int slot) { return lifetimes_[static_cast<std::size_t>(root(slot))]; }
 
   /// Chooses the arenas: one per memory, in which each queue has its own region.
   void choose_arenas() {
@@ -225,6 +223,41 @@ class MemoryPlanner {
       if (reads[&from] == 1) return input;
     }
     return -1;
+  }
+
+  void find_results_in_feeds() {
+    plan_.in_memory_of.assign(plan_.fetches.size(), -1);
+    std::vector<int> reads(plan_.slots.size(), 0);  // per slot with memory; also by fetches
+    const auto count = [&](int slot) {
+      if (slot >= 0) ++reads[static_cast<std::size_t>(root(slot))];
+    };
+    for (const QueueProgram& queue : plan_.queues) {
+      for (const Instruction& instruction : queue.instructions) {
+        for (const int slot : instruction.inputs) count(slot);
+        for (const GuardUse& guard : instruction.guards) count(guard.slot);
+      }
+    }
+    for (const int slot : plan_.fetches) count(slot);
+    for (const QueueProgram& queue : plan_.queues) {
+      for (const Instruction& instruction : queue.instructions) {
+        if (instruction.kernel == nullptr || !instruction.guards.empty()) continue;
+        for (const InPlacePair& pair : instruction.kernel->in_place()) {
+          const int input = root(instruction.inputs[static_cast<std::size_t>(pair.input)]);
+          const int output = root(instruction.outputs[static_cast<std::size_t>(pair.output)]);
+          const Slot &from = memory_slot(input), &to = memory_slot(output);
+          const auto fetch = std::find(plan_.fetches.begin(), plan_.fetches.end(), output);
+          const auto read_once = [&](int slot) {
+            return reads[static_cast<std::size_t>(slot)] == 1;
+          };
+          if (from.kind == Slot::Kind::feed && to.kind == Slot::Kind::output &&
+              fetch != plan_.fetches.end() && read_once(input) && read_once(output) &&
+              from.desc.dtype == to.desc.dtype && from.desc.shape == to.desc.shape) {
+            plan_.in_memory_of[static_cast<std::size_t>(fetch - plan_.fetches.begin())] =
+                from.index;
+          }
+        }
+      }
+    }
   }
 
   void free_ended_inputs(const Instruction& instruction, Region& region, std::size_t base,

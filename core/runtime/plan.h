@@ -142,6 +142,9 @@ struct Plan {
   std::vector<QueueProgram> queues;
   std::vector<int> view_of;  ///< per slot: the slot whose memory it uses, itself if its own
   std::vector<int> fetches;  ///< slot of each fetched tensor, -1 for an operation
+  /// Per fetch: a feed of the same size that only its kernel reads and whose memory it can use, as
+  /// for a sum over the iterations of a loop; else -1.
+  std::vector<int> in_memory_of;
   int events = 0;
   std::vector<Arena> arenas;
   std::size_t max_operands = 0;

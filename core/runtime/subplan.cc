@@ -32,9 +32,9 @@ LeasedFrame::LeasedFrame(Subplan& plan, const Execution& outer)
     : plan_(plan), frame_(plan.lease(outer.devices, outer.context.resources)) {}
 
 void LeasedFrame::run(const Execution& outer, std::span<const Array> feeds,
-                      std::vector<Array>& results) {
+                      std::vector<Array>& results, bool spends_feeds) {
   frame_->return_results(results);
-  frame_->begin(*outer.arenas, feeds, outer.trace != nullptr);
+  frame_->begin(*outer.arenas, feeds, outer.trace != nullptr, spends_feeds);
   try {
     execute({.plan = plan_.plan(),
              .frame = *frame_,
@@ -53,6 +53,12 @@ void LeasedFrame::run(const Execution& outer, std::span<const Array> feeds,
   }
   frame_->take_results(results);
   frame_->end(*outer.arenas);
+}
+
+void LeasedFrame::leave_to_feeds(std::vector<Array>& results) const {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (plan_.plan().in_memory_of[i] >= 0) results[i] = Array();
+  }
 }
 
 void LeasedFrame::add_to(RunTrace& trace, std::shared_ptr<const void> owner,

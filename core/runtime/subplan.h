@@ -47,11 +47,23 @@ class LeasedFrame {
   std::size_t results() const { return plan_.plan().fetches.size(); }
   /// Runs the plan once, as a part of the run `outer`. The results replace those of an earlier run
   /// in `results`, whose memory is used again.
-  void run(const Execution& outer, std::span<const Array> feeds, std::vector<Array>& results);
+  void run(const Execution& outer, std::span<const Array> feeds, std::vector<Array>& results) {
+    run(outer, feeds, results, false);
+  }
+  /// The same for feeds that are not read again: results may be in the memory of those that nobody
+  /// else holds, see Plan::in_memory_of.
+  void run_last(const Execution& outer, std::span<const Array> feeds, std::vector<Array>& results) {
+    run(outer, feeds, results, true);
+  }
+  /// Empties the results that may be in the memory of feeds, so that the next feeds alone hold it.
+  void leave_to_feeds(std::vector<Array>& results) const;
   /// Adds the times of the last run to a trace, for the loop of this name. `owner` keeps the plan.
   void add_to(RunTrace& trace, std::shared_ptr<const void> owner, const std::string& loop);
 
  private:
+  void run(const Execution& outer, std::span<const Array> feeds, std::vector<Array>& results,
+           bool spends_feeds);
+
   Subplan& plan_;
   std::unique_ptr<Frame> frame_;
 };

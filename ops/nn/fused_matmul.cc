@@ -18,14 +18,16 @@ std::unique_ptr<PreparedKernel> fused_matmul_kernel(const KernelRequest& request
   const auto& attrs = request.attributes<FusedMatMulAttrs>();
   const Shape& product = request.outputs[0].shape;
   const bool turned = attrs.product.transpose_a;
-  return sliced_kernel(onednn::make_matmul({.rows = product.size(0),
-                                            .inner = request.inputs[0].shape.size(turned ? 0 : 1),
-                                            .columns = product.size(1),
-                                            .transpose_a = turned,
-                                            .transpose_b = attrs.product.transpose_b},
-                                           {.bias = request.inputs[2].shape.rank() == 1,
-                                            .addend = request.inputs[2].shape.rank() == 2,
-                                            .relu = attrs.relu}));
+  const bool adds = request.inputs[2].shape.rank() == 2;
+  return sliced_kernel(
+      onednn::make_matmul(
+          {.rows = product.size(0),
+           .inner = request.inputs[0].shape.size(turned ? 0 : 1),
+           .columns = product.size(1),
+           .transpose_a = turned,
+           .transpose_b = attrs.product.transpose_b},
+          {.bias = request.inputs[2].shape.rank() == 1, .addend = adds, .relu = attrs.relu}),
+      adds ? std::vector<InPlacePair>{{0, 2}} : std::vector<InPlacePair>{});
 }
 
 /// Add(MatMul(a, b), bias), where bias is a vector -> _FusedMatMul(a, b, bias)

@@ -44,22 +44,28 @@ int product_slices(const MatMulShape& s) {
   return slice_count(longer, 64, by_work);
 }
 
-Primitive make_primitive(const Matrix& a, const Matrix& b, const Matrix& c) {
+Primitive make_primitive(const Matrix& a, const Matrix& b, const Matrix& c, bool adds) {
   return prepare("matmul", [&] {
-    const auto pd = matmul_pd(cpu_engine(), a.desc(), b.desc(), c.desc(), caller_scratchpad());
+    dnnl::primitive_attr attr = caller_scratchpad();
+    if (adds) {
+      dnnl::post_ops sum;
+      sum.append_sum();
+      attr.set_post_ops(sum);
+    }
+    const auto pd = matmul_pd(cpu_engine(), a.desc(), b.desc(), c.desc(), attr);
     return Primitive(
         dnnl::matmul(pd), pd.scratchpad_desc(),
         {{DNNL_ARG_SRC, a.desc()}, {DNNL_ARG_WEIGHTS, b.desc()}, {DNNL_ARG_DST, c.desc()}}, 1);
   });
 }
 
-/// Computes c = a b. oneDNN packs parts of its operands into memory that it allocates. If there is
-/// none, the product is computed without it, slowly: a step must not fail after it has assigned
-/// some variables.
+/// Computes c = a b, or c += a b. oneDNN packs parts of its operands into memory that it allocates.
+/// If there is none, the product is computed without it, slowly: a step must not fail after it has
+/// assigned some variables.
 class Product {
  public:
-  Product(const Matrix& a, const Matrix& b, const Matrix& c)
-      : a_(a), b_(b), c_(c), primitive_(make_primitive(a, b, c)) {}
+  Product(const Matrix& a, const Matrix& b, const Matrix& c, bool adds = false)
+      : a_(a), b_(b), c_(c), adds_(adds), primitive_(make_primitive(a, b, c, adds)) {}
 
   /// Returns whether the library computes it with its code for dense operands, which is faster.
   bool is_dense() const { return !primitive_.allocates_memory(); }
@@ -73,7 +79,7 @@ class Product {
   void multiply(const float* a, const float* b, float* c) const {
     for (std::int64_t row = 0; row < c_.rows; ++row) {
       float* sums = c + row * c_.row_stride;
-      for (std::int64_t j = 0; j < c_.columns; ++j) sums[j * c_.column_stride] = 0.0f;
+      for (std::int64_t j = 0; j < c_.columns && !adds_; ++j) sums[j * c_.column_stride] = 0.0f;
       for (std::int64_t k = 0; k < a_.columns; ++k) {
         const float factor = a[row * a_.row_stride + k * a_.column_stride];
         const float* others = b + k * b_.row_stride;
@@ -84,6 +90,7 @@ class Product {
   }
 
   Matrix a_, b_, c_;
+  bool adds_;
   Primitive primitive_;
 };
 
@@ -94,37 +101,52 @@ struct ProductPart {
   std::int64_t row_stride;
 };
 
-// Adds bias or addend to a part and applies relu, right after a slice has computed it, and writes
-// the part to c.
-void finish(const MatMulShape& shape, const MatMulOptions& options, const ProductPart& part,
-            const void* const* inputs, float* c) {
-  const std::int64_t first = part.rows.begin * shape.columns + part.columns.begin;
-  const bool is_in_c = part.values == c + first;
-  if (is_in_c && !options.bias && !options.addend && !options.relu) return;
-  const simd::Loops& loops = simd::loops();
-  const auto sum = loops.binary[static_cast<int>(simd::Binary::add)];
-  const auto add = options.relu ? loops.add_row_relu
-                                : loops.binary_row_right[static_cast<int>(simd::Binary::add)];
-  const auto* third =
-      static_cast<const float*>(options.bias || options.addend ? inputs[2] : nullptr);
+/// Calls `what(values, at, count)` for a part: `count` floats of it that follow one another in c
+/// too, `at` the first of them in c.
+template <class What>
+void for_each_run(const MatMulShape& shape, const ProductPart& part, const What& what) {
   const std::int64_t width = part.columns.size();
   const bool at_once = width == shape.columns && part.row_stride == width;
-  const std::int64_t count = at_once ? part.rows.size() : 1;
-  for (std::int64_t row = 0; row < part.rows.size(); row += count) {
-    const std::int64_t at = first + row * shape.columns;
-    const float* values = part.values + row * part.row_stride;
-    if (options.addend) {
-      sum(values, third + at, c + at, count * width);
-      values = c + at;
-    }
-    if (options.bias) {
-      add(values, third + part.columns.begin, c + at, count, width);
-    } else if (options.relu) {
-      loops.relu(values, c + at, count * width);
-    } else if (!options.addend) {
-      std::copy_n(values, count * width, c + at);
-    }
+  const std::int64_t rows = at_once ? part.rows.size() : 1;
+  for (std::int64_t row = 0; row < part.rows.size(); row += rows) {
+    const std::int64_t at = (part.rows.begin + row) * shape.columns + part.columns.begin;
+    what(part.values + row * part.row_stride, at, rows * width);
   }
+}
+
+// Copies the addend to part of c, so that the product can be added to it. Does nothing in place.
+void copy_addend(const MatMulShape& shape, const ProductPart& part, const void* const* inputs,
+                 float* c) {
+  const auto* addend = static_cast<const float*>(inputs[2]);
+  if (addend == c) return;
+  for_each_run(shape, part, [&](const float*, std::int64_t at, std::int64_t count) {
+    std::copy_n(addend + at, count, c + at);
+  });
+}
+
+// Writes a part to c, right after a slice has computed it, with the bias or, unless it is in the
+// sums already, the addend, and with relu.
+void finish(const MatMulShape& shape, const MatMulOptions& options, const ProductPart& part,
+            const void* const* inputs, float* c) {
+  const bool is_in_c = part.values == c + part.rows.begin * shape.columns + part.columns.begin;
+  const bool adds = options.addend && !is_in_c;
+  if (is_in_c && !options.bias && !options.relu) return;
+  const simd::Loops& loops = simd::loops();
+  const auto sum = loops.binary[static_cast<int>(simd::Binary::add)];
+  const auto add_row = options.relu ? loops.add_row_relu
+                                    : loops.binary_row_right[static_cast<int>(simd::Binary::add)];
+  const auto* third = options.bias || adds ? static_cast<const float*>(inputs[2]) : nullptr;
+  const std::int64_t width = part.columns.size();
+  for_each_run(shape, part, [&](const float* values, std::int64_t at, std::int64_t count) {
+    if (adds) sum(values, third + at, c + at, count);
+    if (options.bias) {
+      add_row(values, third + part.columns.begin, c + at, count / width, width);
+    } else if (options.relu) {
+      loops.relu(adds ? c + at : values, c + at, count);
+    } else if (!adds) {
+      std::copy_n(values, count, c + at);
+    }
+  });
 }
 
 // Each slice is a separate product, over part of the rows of c.
@@ -134,7 +156,8 @@ class ByRows final : public CpuKernel {
       : shape_(s), options_(options), a_(left(s)), slices_(product_slices(s)) {
     for (int slice = 0; slice < slices_; ++slice) {
       const std::int64_t rows = range(slice).size();
-      products_.emplace_back(a_.row_part(rows), right(s), dense(rows, s.columns, false));
+      products_.emplace_back(a_.row_part(rows), right(s), dense(rows, s.columns, false),
+                             options.addend);
       slice_bytes_ = std::max(slice_bytes_, products_.back().scratch_bytes());
     }
   }
@@ -149,11 +172,13 @@ class ByRows final : public CpuKernel {
            std::byte* workspace) const override {
     const SliceRange rows = range(slice);
     auto* c = static_cast<float*>(outputs[0]);
-    float* part = c + rows.begin * shape_.columns;
+    float* product = c + rows.begin * shape_.columns;
+    const ProductPart part{rows, {0, shape_.columns}, product, shape_.columns};
     const auto at = static_cast<std::size_t>(slice);
+    if (options_.addend) copy_addend(shape_, part, inputs, c);
     products_[at].run(static_cast<const float*>(inputs[0]) + rows.begin * a_.row_stride,
-                      static_cast<const float*>(inputs[1]), part, workspace + at * slice_bytes_);
-    finish(shape_, options_, {rows, {0, shape_.columns}, part, shape_.columns}, inputs, c);
+                      static_cast<const float*>(inputs[1]), product, workspace + at * slice_bytes_);
+    finish(shape_, options_, part, inputs, c);
   }
 
  private:
@@ -199,11 +224,13 @@ class ByColumns final : public CpuKernel {
     std::byte* scratch = workspace + at * slice_bytes_;
     float* product =
         copies_ ? reinterpret_cast<float*>(scratch + scratch_bytes_) : c + columns.begin;
+    const std::int64_t row_stride = copies_ ? columns.size() : shape_.columns;
+    const ProductPart part{{0, shape_.rows}, columns, product, row_stride};
+    if (options_.addend && !copies_) copy_addend(shape_, part, inputs, c);
     products_[at].run(static_cast<const float*>(inputs[0]),
                       static_cast<const float*>(inputs[1]) + columns.begin * b_.column_stride,
                       product, scratch);
-    const std::int64_t row_stride = copies_ ? columns.size() : shape_.columns;
-    finish(shape_, options_, {{0, shape_.rows}, columns, product, row_stride}, inputs, c);
+    finish(shape_, options_, part, inputs, c);
   }
 
  private:
@@ -217,7 +244,8 @@ class ByColumns final : public CpuKernel {
     for (int slice = 0; slice < slices_; ++slice) {
       const std::int64_t width = range(slice).size();
       const Matrix c = dense(shape_.rows, dense_c ? width : shape_.columns, false);
-      products_.emplace_back(left(shape_), b_.column_part(width), c.column_part(width));
+      products_.emplace_back(left(shape_), b_.column_part(width), c.column_part(width),
+                             options_.addend && !dense_c);
     }
     return std::all_of(products_.begin(), products_.end(),
                        [](const Product& product) { return product.is_dense(); });
@@ -311,8 +339,13 @@ class Zeros final : public CpuKernel {
   bool may_fail() const override { return false; }
   void run(int, int, const void* const* inputs, void* const* outputs, std::byte*) const override {
     auto* c = static_cast<float*>(outputs[0]);
-    std::fill_n(c, shape_.rows * shape_.columns, 0.0f);
-    finish(shape_, options_, {{0, shape_.rows}, {0, shape_.columns}, c, shape_.columns}, inputs, c);
+    const ProductPart all{{0, shape_.rows}, {0, shape_.columns}, c, shape_.columns};
+    if (options_.addend) {
+      copy_addend(shape_, all, inputs, c);
+    } else {
+      std::fill_n(c, shape_.rows * shape_.columns, 0.0f);
+    }
+    finish(shape_, options_, all, inputs, c);
   }
 
  private:
@@ -330,7 +363,8 @@ std::unique_ptr<CpuKernel> make_matmul(const MatMulShape& shape, const MatMulOpt
           fmt::format("A matrix cannot have a side of {}; the limit is {}.", size, kLimit));
   if (shape.rows == 0 || shape.columns == 0 || shape.inner == 0)
     return std::make_unique<Zeros>(shape, options);
-  if (TransposedProduct::fits(shape)) return std::make_unique<TransposedProduct>(shape, options);
+  if (!options.addend && TransposedProduct::fits(shape))
+    return std::make_unique<TransposedProduct>(shape, options);
   if (shape.rows > shape.columns) return std::make_unique<ByRows>(shape, options);
   return std::make_unique<ByColumns>(shape, options);
 }

@@ -24,7 +24,7 @@ struct MatMulOptions {
 };
 
 /// c = [relu](op(a) op(b) [+ bias or addend]). Inputs {a, b[, bias or addend]}, output {c},
-/// float32.
+/// float32. The addend may be in the memory of c.
 ///
 /// Slices divide the longer side of c, never the sum, so there are no partial sums. Products below
 /// 2 million multiply-adds are one slice, larger ones up to 8. An empty sum gives zeros. Throws

@@ -148,6 +148,35 @@ ConfigProto with_threads(int threads, bool splits) {
   return config;
 }
 
+TEST_CASE("loops: what the second part reads of the first is not overwritten by the first") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor v = weights(1), w = weights(2);
+  // `sum` is computed in its memory, but its value before the iteration passes to the second part.
+  const auto end =
+      while_loop([](const Tensor& i, const auto&...) { return i < kSteps; },
+                 [&](const Tensor& i, const Tensor& a, const Tensor& sum, const Tensor& b) {
+                   const Tensor next = tanh(matmul(a, v));
+                   return std::tuple{i + 1, next, sum + next, tanh(matmul(b, w) + sum)};
+                 },
+                 std::tuple{constant(0), initial(3), initial(5), initial(4)});
+  const std::vector<Fetch> fetches{std::get<2>(end), std::get<3>(end)};
+  const auto split = split_of(std::get<3>(end));
+  REQUIRE(split);
+  REQUIRE(split->in_second == std::vector<bool>{false, false, false, true});
+  REQUIRE(split->passed == std::vector<std::size_t>{2});
+  Tensor a = initial(3), sum = initial(5), b = initial(4);
+  for (int i = 0; i < kSteps; ++i) {
+    a = tanh(matmul(a, v));
+    b = tanh(matmul(b, w) + sum);
+    sum = sum + a;
+  }
+  Session whole(graph, with_threads(2, false)), split_in_two(graph, with_threads(2, true));
+  const std::vector<Array> expected = whole.run(std::vector<Fetch>{sum, b});
+  CHECK(whole.run(fetches) == expected);
+  for (int i = 0; i < 20; ++i) CHECK(split_in_two.run(fetches) == expected);
+}
+
 TEST_CASE("loops: in two parts, on one core and on several, the same values and gradients") {
   Graph graph;
   const auto guard = graph.as_default();
