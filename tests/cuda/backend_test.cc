@@ -1,9 +1,8 @@
 // The backend on the emulation: queues run asynchronously and in order, events order them, and
 // errors come back with their instruction.
-#include "cuda/backend/cuda_backend.h"
+#include "tests/cuda/backend_fixture.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <atomic>
 #include <cstring>
@@ -21,70 +20,14 @@
 #include "core/graph/graph.h"
 #include "core/runtime/session.h"
 #include "cuda/backend/cuda_queue.h"
-#include "cuda/backend/launch.h"
 
 namespace towerflow {
+
+using testing::CudaFixture;
+using testing::kBytes;
+using testing::text_of;
+
 namespace {
-
-constexpr std::size_t kBytes = 1024;
-
-struct CudaFixture {
-  explicit CudaFixture(CudaDevices options = {.count = 2, .graphs = false, .emulated = true}) {
-    ConfigProto config;
-    config.cuda = options;
-    backend = std::static_pointer_cast<cuda::CudaBackend>(make_cuda_backend(config));
-    for (int i = 0; i < 2; ++i) {
-      queues.push_back(backend->make_queue(i, Lane::compute));
-      queues.back()->start(false);
-    }
-    host = backend->allocate_staging(kBytes);
-    result = backend->allocate_staging(kBytes);
-    std::memset(host.get(), 7, kBytes);
-    std::memset(result.get(), 0, kBytes);
-    memory = backend->allocate(0, kBytes);
-  }
-  std::shared_ptr<Event> make_event() const {
-    auto event = backend->make_event();
-    event->reset();
-    return event;
-  }
-  std::shared_ptr<Event> record(Queue& queue) const {
-    auto event = make_event();
-    queue.record(*event);
-    return event;
-  }
-  char first_byte() const { return *static_cast<const char*>(result.get()); }
-  /// Puts a kernel into the queue that finds its data wrong: it gathers a row that is none.
-  void enqueue_wrong_data(Queue& queue) const {
-    auto& own = static_cast<cuda::CudaQueue&>(queue);
-    static const cuda::CudaQueue::MakeError make_error = [](const auto& found) {
-      return std::make_exception_ptr(
-          errors::InvalidArgumentError(fmt::format("index {} is no row", found.value)));
-    };
-    own.enqueue([&] {
-      const auto* indices = static_cast<const std::int32_t*>(memory.get());
-      cuda::launch(own, backend->device(0)->kernel("Gather_4_int32"), dim3(1),
-                   static_cast<const void*>(memory.get()), indices,
-                   static_cast<void*>(static_cast<std::byte*>(memory.get()) + 512),
-                   own.error_record(make_error), std::int64_t{1}, std::int64_t{2}, std::int64_t{1},
-                   std::int64_t{1});
-    });
-  }
-
-  std::shared_ptr<cuda::CudaBackend> backend;
-  std::vector<std::unique_ptr<Queue>> queues;
-  std::shared_ptr<void> host, result, memory;
-  Cancellation cancellation;
-};
-
-std::string text_of(const std::optional<QueueError>& failed) {
-  if (!failed) return "no error";
-  try {
-    std::rethrow_exception(failed->error);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
 
 /// Returns whether a queue that waits for the event fails with CancelledError.
 bool is_cancelled_by(Event& event, Queue& waiting) {
@@ -205,7 +148,7 @@ TEST_SUITE("cuda backend") {
     queue.copy(on.memory.get(), on.host.get(), kBytes);  // the index is 0x07070707
     const auto before = on.record(queue);
     queue.begin(3, nullptr);
-    on.enqueue_wrong_data(queue);
+    on.enqueue_gather(queue);
     queue.end();
     queue.begin(8, nullptr);
     const auto after = on.record(queue);
@@ -244,7 +187,7 @@ TEST_SUITE("cuda backend") {
     };
     first.enqueue(
         [&] { first.device().table().cudaLaunchHostFunc(first.stream(), await_open, &open); });
-    on.enqueue_wrong_data(first);
+    on.enqueue_gather(first);
     const auto wrong = on.record(first);
     const auto before = on.record(second);
     second.begin(6, nullptr);
@@ -255,7 +198,7 @@ TEST_SUITE("cuda backend") {
     third->wait(*passed_on, on.cancellation);
     third->end();
     third->begin(3, nullptr);
-    on.enqueue_wrong_data(*third);  // may follow from the first
+    on.enqueue_gather(*third);  // may follow from the first
     third->end();
     open = true;
     const auto failed = first.synchronize();
