@@ -66,7 +66,6 @@ void CudaQueue::record_now(CudaEvent& own) {
   const CheckedLaunches checks = own_checks();
   recorded_.push_back({own.shared_from_this(), own.use(), checks.end, waited_.size()});
   try {
-    device_->select();
     own.record(*device_, stream_.stream, checks, checks_, failed());
   } catch (...) {
     own.give_up();
