@@ -1,6 +1,7 @@
 #include "core/device/cpu/cpu_backend.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -92,6 +93,16 @@ std::shared_ptr<Backend> make_cpu_backend(const ConfigProto& config) {
   return std::make_shared<CpuBackend>(count, one_core ? 1 : config.intra_op_parallelism_threads);
 }
 
+/// Asks the system for huge pages in a large block. It is only a hint: they make steps whose
+/// activations do not fit the caches a few percent faster.
+static void request_huge_pages(const void* block, std::size_t bytes) {
+  constexpr std::uintptr_t kHugePage = 2 * 1024 * 1024;
+  const auto start = reinterpret_cast<std::uintptr_t>(block);
+  const std::uintptr_t first = (start + kHugePage - 1) / kHugePage * kHugePage;
+  const std::uintptr_t end = (start + bytes) / kHugePage * kHugePage;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+}
+
 CpuBackend::CpuBackend(int devices, int threads)
     : devices_(devices), pool_(std::make_unique<ThreadPool>(threads)) {}
 
@@ -102,7 +113,9 @@ std::string CpuBackend::description(int) const {
 }
 
 std::shared_ptr<void> CpuBackend::allocate(int, std::size_t bytes) {
-  return Array(DType::uint8, Shape{bytes}).owner();
+  const Array memory(DType::uint8, Shape{bytes});
+  request_huge_pages(memory.data<std::uint8_t>(), bytes);
+  return memory.owner();
 }
 
 std::unique_ptr<Queue> CpuBackend::make_queue(int, Lane) {
