@@ -39,6 +39,7 @@ class Checker {
   Checker(const OpCase& one, const std::string& device)
       : case_(one),
         device_(device),
+        on_accelerator_(device.find("CPU") == std::string::npos),
         config_(device_config(device)),
         devices_(make_backends(config_)) {}
 
@@ -53,14 +54,18 @@ class Checker {
     tolerance_ = dtype == DType::float32 ? case_.tolerance : 1e-10;
     const std::vector<Array> arrays = case_arrays(case_.inputs, dtype);
     const std::vector<Array> expected = run_kernels(arrays, false);
-    if (dtype == DType::float32 && has_float64(case_) && !expected.empty() &&
-        !is_random(report_.ops)) {
-      const auto arrays64 = case_arrays(case_.inputs, DType::float64);
-      compare(expected, reference_values(arrays64), "the reference in float64");
+    if (!expected.empty() && !is_random(report_.ops)) {
+      if (dtype == DType::float32 && has_float64(case_)) {
+        compare(expected, reference_values(DType::float64), "the reference in float64", tolerance_);
+      } else if (on_accelerator_) {
+        // Results may be float32, whatever the case's dtype.
+        const double tolerance = dtype == DType::float64 ? tolerance_ : case_.tolerance;
+        compare(expected, reference_values(dtype), "the CPU", tolerance);
+      }
     }
     const std::vector<Array> known = run_session(arrays, false);
     if (!expected.empty() && !is_random(report_.ops)) {
-      compare(known, expected, "a session, against kernels one by one");
+      compare(known, expected, "a session, against kernels one by one", tolerance_);
     }
     compare_unknown(arrays, known);
     if (case_.gradients == CaseGradients::none) expect_no_gradients();
@@ -93,7 +98,7 @@ class Checker {
     take(fused);
     std::vector<Array> values = plain.values;
     values.resize(built.tensors().size());
-    if (!is_random(report_.ops)) compare(fused.values, values, "rewritten nodes");
+    if (!is_random(report_.ops)) compare(fused.values, values, "rewritten nodes", tolerance_);
     return values;
   }
 
@@ -104,8 +109,10 @@ class Checker {
     for (const std::string& text : found.problems) problem(text);
   }
 
-  std::vector<Array> reference_values(const std::vector<Array>& arrays) {
-    BuiltCase built(case_, {.dtype = DType::float64});
+  /// Returns the values of the CPU's reference kernels.
+  std::vector<Array> reference_values(DType dtype) {
+    const std::vector<Array> arrays = case_arrays(case_.inputs, dtype);
+    BuiltCase built(case_, {.dtype = dtype});
     std::vector<Array> values =
         run_nodes(plan_case(built, arrays), arrays, devices_, WalkKernels::reference, 0).values;
     values.resize(built.tensors().size());
@@ -137,16 +144,16 @@ class Checker {
     const std::size_t results = BuiltCase(case_, {.dtype = dtype_}).results().size();
     compare({found.begin(), found.begin() + static_cast<std::ptrdiff_t>(results)},
             {known.begin(), known.begin() + static_cast<std::ptrdiff_t>(results)},
-            "with unknown sizes");
+            "with unknown sizes", tolerance_);
   }
 
   void compare(const std::vector<Array>& found, const std::vector<Array>& expected,
-               const char* what) {
+               const char* what, double tolerance) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const bool exact =
           expected[i].dtype() != DType::float32 && expected[i].dtype() != DType::float64;
       const double off = difference(found.at(i), expected[i]);
-      if (off <= (exact ? 0 : tolerance_)) continue;
+      if (off <= (exact ? 0 : tolerance)) continue;
       problem(fmt::format("{}: value {} is off by {:g}: {} for {}", what, i, off, found[i].text(),
                           expected[i].text()));
     }
@@ -158,6 +165,7 @@ class Checker {
 
   const OpCase& case_;
   const std::string device_;
+  const bool on_accelerator_;
   const ConfigProto config_;
   const DeviceSet devices_;
   DType dtype_ = DType::invalid;

@@ -20,7 +20,8 @@ struct CaseReport {
 /// Checks a case with each of its dtypes:
 ///   - every kernel that accepts a node of the call, of its first and second gradients, or of their
 ///     rewritten forms: in guarded memory and against the reference (`run_nodes`);
-///   - results in float32 against the reference in float64;
+///   - results in float32 against the reference in float64, and on an accelerator those in other
+///     dtypes against the CPU's;
 ///   - a session on the device against those kernels, with sizes known and unknown to the graph.
 /// `device` is "/device:CPU:0" or the like. `device_config` creates accelerators.
 CaseReport check_case(const OpCase& one, const std::string& device);
