@@ -15,7 +15,9 @@ namespace towerflow::testing {
 namespace {
 
 constexpr std::byte kSentinel{0xa5};
-constexpr std::size_t kAround = 256;  // guard bytes on each side, on an accelerator
+// Guard bytes on each side, on an accelerator, where memory begins at a multiple of 256 bytes:
+// operands have no better alignment than those of a plan.
+constexpr std::size_t kAround = 256 + Array::kAlignment;
 
 std::size_t rounded(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
