@@ -400,7 +400,7 @@ void add_scatter_cases(std::vector<OpCase>& cases) {
                      .call =
                          [call = std::move(call)](In t) {
                            const Tensor twos = tf::fill({4, 2}, tf::cast(2, t.dtype));
-                           const Variable v(twos, {.name = "v"});
+                           const Variable v(twos, {.name = "v", .home = VariableHome::device});
                            return value_after(call(v, t), v);
                          },
                      .python = "v = tf.Variable(tf.fill([4, 2], tf.cast(2, dtype)), name='v')\n"

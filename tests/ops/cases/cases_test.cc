@@ -98,6 +98,7 @@ TEST_CASE("every case: kernels between guards, float32 against float64, a sessio
   }
   MESSAGE(in_place << " launches with a result in the memory of an operand");
   CHECK((in_place > 0 || is_filtered()));
+  CHECK_FALSE(reports().empty());
 }
 
 TEST_CASE("every case: first and second gradients under random cotangents") {

@@ -10,8 +10,9 @@ namespace {
 
 constexpr const char* kVariable = "v = tf.Variable(tf.ones([4, 2], dtype), name='v')\n";
 
+/// A device that can store it updates it.
 Variable ones_variable(DType dtype) {
-  return Variable(tf::ones({4, 2}, {.dtype = dtype}), {.name = "v"});
+  return Variable(tf::ones({4, 2}, {.dtype = dtype}), {.name = "v", .home = VariableHome::device});
 }
 
 /// Returns the values of variables after `update` has run.
