@@ -27,6 +27,12 @@ void add_shaping_cases(std::vector<OpCase>& cases) {
         return tf::broadcast_to(t, {2, 4, 3});
       },
       false);
+  add_case(
+      cases, "BroadcastTo of a column", random_input({9, 1}, -9, 9), "tf.broadcast_to(x, [9, 10])",
+      [](T t) {
+        return tf::broadcast_to(t, {9, 10});
+      },
+      false);
   add_case(cases, "ExpandDims", x, "tf.expand_dims(x, 1)",
            [](T t) { return tf::expand_dims(t, 1); });
   add_case(
@@ -52,6 +58,14 @@ void add_shaping_cases(std::vector<OpCase>& cases) {
       false);
   add_case(cases, "Transpose of a matrix", x, "tf.transpose(x)",
            [](T t) { return tf::transpose(t); });
+  // Large enough for the tiles of a GPU.
+  add_case(
+      cases, "Transpose of matrices", random_input({2, 9, 34}, -9, 9), "tf.transpose(x, [0, 2, 1])",
+      [](T t) {
+        return tf::transpose(t, {0, 2, 1});
+      },
+      false);
+  cases.back().gradients = CaseGradients::elsewhere;
   add_case(cases, "IdentityN", x, "tf.identity_n([x, x])", [](T t) {
     return CaseResults(tf::identity_n({t, t}));
   });
@@ -105,6 +119,13 @@ void add_piece_cases(std::vector<OpCase>& cases) {
       "tf.strided_slice(x, [3, 0], [0, 5], [-1, 2])",
       [](T t) {
         return tf::strided_slice(t, {3, 0}, {0, 5}, {-1, 2});
+      },
+      false);
+  add_case(
+      cases, "StridedSlice from an odd column", random_input({2, 8}, -9, 9),
+      "tf.strided_slice(x, [0, 1], [2, 5])",
+      [](T t) {
+        return tf::strided_slice(t, {0, 1}, {2, 5});
       },
       false);
   add_case(cases, "Tile", x, "tf.tile(x, [2, 2])", [](T t) { return tf::tile(t, {2, 2}); });
@@ -194,6 +215,12 @@ void add_made_cases(std::vector<OpCase>& cases) {
                    .inputs = {input_of({2, 2}, {0, 2, 3, -1})},
                    .call = [](In t) { return tf::one_hot(t.x, 3); },
                    .python = "tf.one_hot(x, 3)",
+                   .dtypes = integers(),
+                   .gradients = none});
+  cases.push_back({.name = "OneHot in the middle",
+                   .inputs = {input_of({2, 3}, {0, 2, 1, 3, -1, 1})},
+                   .call = [](In t) { return tf::one_hot(t.x, 3, {.axis = 1}); },
+                   .python = "tf.one_hot(x, 3, axis=1)",
                    .dtypes = integers(),
                    .gradients = none});
   cases.push_back({.name = "Shape",

@@ -438,6 +438,10 @@ void add_scatter_cases(std::vector<OpCase>& cases) {
       "ScatterAdd of one value", "tf.scatter_add(v, y, x)",
       [](const Variable& v, In t) { return tf::scatter_add(v, t.y, t.x); }, random_input({}, 1, 9),
       input_of({2, 2}, {0, 1, 1, 3}, DType::int64), numbers());
+  add(
+      "ScatterAdd of one value, often", "tf.scatter_add(v, y, x)",
+      [](const Variable& v, In t) { return tf::scatter_add(v, t.y, t.x); }, random_input({}, 1, 9),
+      {.shape = {20}, .low = 0, .high = 3.99, .dtype = DType::int32}, numbers());
   const CaseInput places = input_of({3, 2}, {2, 0, 1, 1, 2, 0}, DType::int32);
   add(
       "ScatterNdUpdate", "tf.scatter_nd_update(v, y, x)",

@@ -73,6 +73,8 @@ void add_batch_norm_cases(std::vector<OpCase>& cases) {
   cases.back().large = {random_input({512}), random_input({16, 14, 14, 512}), random_input({512})};
   add("channels first", {3, 2, 9, 8}, 2, "NCHW");
   cases.back().large = {random_input({64}), random_input({32, 64, 28, 28}), random_input({64})};
+  // As many channels as a GPU takes at once, and images that are no multiple of that.
+  add("of four channels first", {2, 4, 3, 3}, 4, "NCHW");
   add("of volumes", {2, 2, 3, 2, 3}, 3, "NDHWC");
   add("of volumes, channels first", {2, 3, 2, 3, 2}, 3, "NCDHW");
   cases.push_back({.name = "FusedBatchNormGradV3 twice",

@@ -66,6 +66,11 @@ void add_reduction_cases(std::vector<OpCase>& cases) {
     cases.back().call = [call = one.kept](In t) { return CaseResults(call(t.x)); };
     cases.back().large.clear();
   }
+  cases.push_back({.name = "Sum of matrices over many rows",  // a GPU divides them into parts
+                   .inputs = {random_input({2, 600, 3}, 0.5, 3)},
+                   .call = [](In t) { return tf::reduce_sum(t.x, 1); },
+                   .python = "tf.reduce_sum(x, 1)",
+                   .gradients = CaseGradients::elsewhere});
   const CaseInput truth = input_of({2, 3}, {0, 1, 1, 1, 1, 1}, DType::bool_);
   for (const bool every : {true, false}) {
     cases.push_back(
@@ -172,6 +177,10 @@ void add_product_cases(std::vector<OpCase>& cases) {
        .call = [](In t) { return t.z + tf::matmul(t.x, t.y); },
        .python = "z + tf.matmul(x, y)",
        .large = {random_input({500, 500}), random_input({500, 500}), random_input({500, 500})}});
+  cases.push_back({.name = "_FusedMatMul of a sum and relu",
+                   .inputs = {random_input({2, 3}), random_input({3, 4}), random_input({2, 4})},
+                   .call = [](In t) { return nn::relu(t.z + tf::matmul(t.x, t.y)); },
+                   .python = "tf.nn.relu(z + tf.matmul(x, y))"});
 }
 
 }  // namespace

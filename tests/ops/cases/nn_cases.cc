@@ -23,6 +23,14 @@ void add_window_cases(std::vector<OpCase>& cases) {
   conv("Conv2D", {2, 4, 5, 2}, {3, 3, 2, 3}, 1, "SAME");
   cases.back().large = large;
   conv("Conv2D with steps", {2, 5, 5, 2}, {3, 3, 2, 3}, 2, "SAME");
+  cases.push_back({.name = "Conv2D with steps of two sizes",
+                   .inputs = {random_input({2, 5, 7, 2}), random_input({3, 3, 2, 3})},
+                   .call =
+                       [](In t) {
+                         return nn::conv2d(t.x, t.y, {1, 2, 3, 1}, "SAME");
+                       },
+                   .python = "tf.nn.conv2d(x, y, [1, 2, 3, 1], 'SAME')",
+                   .tolerance = 1e-4});
   conv("Conv2D inside", {1, 6, 6, 3}, {5, 5, 3, 4}, 1, "VALID");
   for (const char* window : {"3", "5"}) {  // enough channels and results to use Winograd
     const std::int64_t size = window[0] - '0';
@@ -102,6 +110,10 @@ void add_window_cases(std::vector<OpCase>& cases) {
                    .call = [](In t) { return nn::bias_add(t.x, t.y); },
                    .python = "tf.nn.bias_add(x, y)",
                    .large = {random_input({1000, 1000}), random_input({1000})}});
+  cases.push_back({.name = "BiasAdd, channels first",
+                   .inputs = {random_input({2, 3, 4}), random_input({3})},
+                   .call = [](In t) { return nn::bias_add(t.x, t.y, {.data_format = "NC..."}); },
+                   .python = "tf.nn.bias_add(x, y, data_format='NC...')"});
 }
 
 void add_loss_cases(std::vector<OpCase>& cases) {
