@@ -18,9 +18,10 @@ struct DataError {
   TOWERFLOW_POINTERS()
 
   TOWERFLOW_BOTH void set(std::int64_t wrong, std::int64_t at) {
-    value = wrong;
-    position = at;
-    found = 1;
+    TOWERFLOW_SHARED_BY_THREADS(DataError)& self = *this;
+    self.value = wrong;
+    self.position = at;
+    self.found = 1;
   }
 };
 

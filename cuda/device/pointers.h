@@ -3,14 +3,18 @@
 // How structs that kernels take are written for nvcc, for the emulation and for the code that
 // launches kernels: TOWERFLOW_BOTH marks functions that kernels call too, TOWERFLOW_POINTERS lists
 // the fields that are or contain pointers to device memory (or nothing).
+// TOWERFLOW_SHARED_BY_THREADS is the type of what several threads of a launch may write: the
+// emulation takes that for no race.
 
 #include <type_traits>
 
 #if defined(__CUDACC__)
 #define TOWERFLOW_BOTH __host__ __device__ __forceinline__
+#define TOWERFLOW_SHARED_BY_THREADS(Type) Type
 #define TOWERFLOW_POINTERS(...)
 #else
 #define TOWERFLOW_BOTH inline
+#define TOWERFLOW_SHARED_BY_THREADS(Type) volatile Type
 #define TOWERFLOW_POINTERS(...)                                              \
   template <class Visit>                                                     \
   void visit_pointers([[maybe_unused]] Visit visit) const {                  \

@@ -38,12 +38,13 @@ TOWERFLOW_DEVICE void map(const T* x, U* y, int64 n) {
 
 template <class T>
 TOWERFLOW_DEVICE void check_numerics(const T* x, DataError* error, int64 n) {
+  TOWERFLOW_SHARED_BY_THREADS(DataError)& found = *error;
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
     const Compute<T> value = widen(x[i]);
     if (IsFinite()(value)) continue;
-    if (IsNan()(value)) error->value = 1;
-    if (IsInf()(value)) error->position = 1;
-    error->found = 1;
+    if (IsNan()(value)) found.value = 1;
+    if (IsInf()(value)) found.position = 1;
+    found.found = 1;
   }
 }
 

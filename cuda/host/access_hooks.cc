@@ -85,21 +85,37 @@ void describe_place(const void* address, Text& text) {
   runner->fail(cudaErrorMisalignedAddress, text);
 }
 
-inline void access(const void* address, std::size_t bytes, bool write) {
+[[gnu::noinline]] void race(const void* address, std::size_t bytes, bool write) {
+  const Buffer& buffer = buffers->find(address, bytes)->buffer;
+  Text text;
+  std::snprintf(text, sizeof text,
+                "a race: a %s of %zu bytes that another %s has written, at byte %zu of a buffer of "
+                "%zu bytes",
+                write ? "write" : "read", bytes, runner->meets() ? "block" : "thread",
+                static_cast<std::size_t>(static_cast<const std::byte*>(address) - buffer.host),
+                buffer.bytes);
+  runner->fail(cudaErrorLaunchFailure, text);
+}
+
+/// `by_many`: other threads may write the same bytes.
+inline void access(const void* address, std::size_t bytes, bool write, bool by_many = false) {
   if (buffers == nullptr) return;  // static objects of a file of kernels are made
   if (auto* entry = buffers->find(address, bytes)) {
     buffers->record(*entry, address, bytes, write);
+    if (!by_many && !BufferTrace::allows(*entry, address, bytes, write, runner->writer())) {
+      race(address, bytes, write);
+    }
   } else {
     access_elsewhere(address, bytes, write);
   }
 }
 
 template <std::size_t kBytes>
-inline void aligned_access(const void* address, bool write) {
+inline void aligned_access(const void* address, bool write, bool by_many = false) {
   if (buffers != nullptr && reinterpret_cast<std::uintptr_t>(address) % kBytes != 0) {
     misaligned(kBytes);
   }
-  access(address, kBytes, write);
+  access(address, kBytes, write, by_many);
 }
 
 }  // namespace
@@ -119,11 +135,13 @@ ActiveLaunch::~ActiveLaunch() {
 using towerflow::cuda::host::access;
 using towerflow::cuda::host::aligned_access;
 
-#define TOWERFLOW_HOOKS(bytes)                                              \
-  void __tsan_read##bytes(void* at) { aligned_access<bytes>(at, false); }   \
-  void __tsan_write##bytes(void* at) { aligned_access<bytes>(at, true); }   \
-  void __tsan_unaligned_read##bytes(void* at) { access(at, bytes, false); } \
-  void __tsan_unaligned_write##bytes(void* at) { access(at, bytes, true); }
+#define TOWERFLOW_HOOKS(bytes)                                                           \
+  void __tsan_read##bytes(void* at) { aligned_access<bytes>(at, false); }                \
+  void __tsan_write##bytes(void* at) { aligned_access<bytes>(at, true); }                \
+  void __tsan_unaligned_read##bytes(void* at) { access(at, bytes, false); }              \
+  void __tsan_unaligned_write##bytes(void* at) { access(at, bytes, true); }              \
+  void __tsan_volatile_read##bytes(void* at) { aligned_access<bytes>(at, false, true); } \
+  void __tsan_volatile_write##bytes(void* at) { aligned_access<bytes>(at, true, true); }
 
 extern "C" {
 TOWERFLOW_HOOKS(1)

@@ -41,6 +41,7 @@ void BlockRunner::run(uint3 block, std::uint64_t order) {
   lane_order_ = static_cast<unsigned>(order) % kLanes;
   warp_order_ = static_cast<unsigned>(order >> 32);
   if (kernel_.meets) {
+    ++writer_;
     shared_.begin_block();
     run_fibers();
   } else {
@@ -57,6 +58,7 @@ void BlockRunner::run_loop(void* runner) {
     for (unsigned y = 0; y < size.y; ++y) {
       for (unsigned x = 0; x < size.x; ++x) {
         self.thread_ = {x, y, z};
+        ++self.writer_;
         self.kernel_.thread(self.arguments_);
       }
     }

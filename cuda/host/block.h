@@ -42,6 +42,10 @@ class BlockRunner {
   bool on_stack(const void* address) const { return running_->owns(address); }
   bool is_shared(const void* address) const { return kernel_.meets && shared_.owns(address); }
   void access_shared(const void* address, std::size_t bytes, bool write);
+  bool meets() const { return kernel_.meets; }
+  /// The number of the thread that runs, or, if the threads of a block meet, of the block: barriers
+  /// may order the accesses of these threads, but nothing orders blocks. From 1 on.
+  std::uint32_t writer() const { return writer_; }
   /// Ends the launch: the fiber that runs is abandoned, and `run` throws. The objects on the
   /// fiber's stack are not destroyed, so `what` is no string.
   [[noreturn]] void fail(cudaError_t status, const char* what);
@@ -79,6 +83,7 @@ class BlockRunner {
   std::unique_ptr<Fiber> loop_;  // of a block whose threads do not
   Fiber* running_ = nullptr;
   unsigned current_ = 0;
+  std::uint32_t writer_ = 0;
   uint3 thread_{}, block_{};
   unsigned lane_order_ = 0, warp_order_ = 0;  // 0: as numbered
   std::optional<KernelFault> fault_;

@@ -40,21 +40,61 @@ class ByteSet {
   std::vector<std::unique_ptr<std::uint64_t[]>> pages_;
 };
 
+/// Who has written each byte of a buffer in a launch. Memory is used only for the 16 kB pages of
+/// bytes that were written.
+class ByteWriters {
+ public:
+  explicit ByteWriters(std::size_t bytes) : pages_((bytes >> kPageBits) + 1) {}
+
+  /// Returns whether all bytes were written by `who` or by nobody.
+  bool allow(std::size_t at, std::size_t bytes, std::uint32_t who) const {
+    bool all = true;
+    for (std::size_t i = at; i < at + bytes; ++i) {
+      const auto& page = pages_[i >> kPageBits];
+      if (page == nullptr) continue;
+      const std::uint32_t writer = page[i & (kPageBytes - 1)];
+      all &= writer == 0 || writer == who;
+    }
+    return all;
+  }
+  void add(std::size_t at, std::size_t bytes, std::uint32_t who) {
+    for (std::size_t i = at; i < at + bytes; ++i) {
+      auto& page = pages_[i >> kPageBits];
+      if (page == nullptr) page = std::make_unique<std::uint32_t[]>(kPageBytes);
+      page[i & (kPageBytes - 1)] = who;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kPageBits = 14, kPageBytes = std::size_t{1} << kPageBits;
+
+  std::vector<std::unique_ptr<std::uint32_t[]>> pages_;
+};
+
 /// The buffers of a launch and what was accessed in each.
 class BufferTrace {
  public:
   struct Entry {
-    explicit Entry(const Buffer& b) : buffer(b), read(b.bytes), written(b.bytes) {}
+    explicit Entry(const Buffer& b)
+        : buffer(b), read(b.bytes), written(b.bytes), writers(b.bytes) {}
     Buffer buffer;
     ByteSet read, written;
+    ByteWriters writers;
   };
 
   void add(const Buffer& buffer);
   /// Returns the buffer that contains these host addresses, nullptr if there is none.
   Entry* find(const void* host, std::size_t bytes);
+  /// Returns whether `who` may access the bytes, which nobody else has written in this launch.
+  static bool allows(Entry& entry, const void* host, std::size_t bytes, bool write,
+                     std::uint32_t who) {
+    const std::size_t at = offset(entry, host);
+    if (!entry.writers.allow(at, bytes, who)) return false;
+    if (write) entry.writers.add(at, bytes, who);
+    return true;
+  }
   void record(Entry& entry, const void* host, std::size_t bytes, bool write) {
-    const auto at =
-        static_cast<std::size_t>(static_cast<const std::byte*>(host) - entry.buffer.host);
+    const std::size_t at = offset(entry, host);
     (write ? entry.written : entry.read).add(at, bytes);
     (write ? bytes_written_ : bytes_read_) += bytes;
   }
@@ -62,9 +102,11 @@ class BufferTrace {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
+  static std::size_t offset(const Entry& entry, const void* host) {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(host) - entry.buffer.host);
+  }
   static bool contains(const Entry& entry, const void* host, std::size_t bytes) {
-    const auto at =
-        static_cast<std::size_t>(static_cast<const std::byte*>(host) - entry.buffer.host);
+    const std::size_t at = offset(entry, host);
     return at < entry.buffer.bytes && bytes <= entry.buffer.bytes - at;
   }
 

@@ -62,8 +62,10 @@ struct KernelTrace {
 /// translated by `buffer_of` (nullptr means that the address is in no allocation).
 ///
 /// errors   KernelFault: an access outside of every buffer of the launch, a misaligned one, a race
-///          between threads of a block in shared memory, shared memory read before it was written,
-///          a barrier or warp operation that some threads do not reach, a launch over the limits
+///          between threads of a block in shared memory, bytes of a buffer that two threads write,
+///          or one writes and another reads later (two blocks, if threads meet), shared memory read
+///          before it was written, a barrier or warp operation that some threads do not reach, a
+///          launch over the limits
 TOWERFLOW_CUDA_VISIBLE KernelTrace
 run_kernel(const HostKernel& kernel, const Launch& launch, void* const* arguments,
            const std::function<const Buffer*(const void*)>& buffer_of);

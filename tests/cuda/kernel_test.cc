@@ -176,6 +176,20 @@ TEST_SUITE("cuda kernels") {
     CHECK(memory.download(bytes, 2) == std::vector<unsigned char>{255, 254});
   }
 
+  TEST_CASE("races in device memory are found") {
+    DeviceMemory memory;
+    int* y = memory.allocate<int>(257);
+    auto fault = fault_of([&] { memory.run("test_race", launch_for(256), y, 0); });
+    CHECK(fault.status() == cudaErrorLaunchFailure);
+    says(fault,
+         "a race: a write of 4 bytes that another thread has written, at byte 0 of a buffer");
+    fault = fault_of([&] { memory.run("test_race", launch_for(256), y, 1); });
+    says(fault, "a race: a read of 4 bytes that another thread has written, at byte 4 of a buffer");
+    memory.run("test_race_of_blocks", launch_for(64, 64), y);
+    says(fault_of([&] { memory.run("test_race_of_blocks", launch_for(128, 64), y); }),
+         "a race: a write of 4 bytes that another block has written, at byte 0 of a buffer");
+  }
+
   TEST_CASE("shared memory holds nothing at first, and only what was declared") {
     DeviceMemory memory;
     float* y = memory.allocate<float>(32);

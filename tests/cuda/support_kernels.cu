@@ -54,7 +54,28 @@ TOWERFLOW_KERNEL(test_index, 1024, int* out) {
 }
 
 /// Appends the number of its block to a list, one thread a block.
-TOWERFLOW_KERNEL(test_order, 32, int* list) { list[1 + list[0]++] = static_cast<int>(blockIdx.x); }
+TOWERFLOW_KERNEL(test_order, 32, int* list) {
+  TOWERFLOW_SHARED_BY_THREADS(int)& length = *list;
+  const int at = length;
+  length = at + 1;
+  list[1 + at] = static_cast<int>(blockIdx.x);
+}
+
+/// Threads write one element, or read what others write.
+TOWERFLOW_KERNEL(test_race, 256, int* y, int reads) {
+  const long i = global_thread();
+  if (reads == 0) {
+    y[i / 2] = static_cast<int>(i);
+  } else {
+    y[i + 1] = y[i] + 1;
+  }
+}
+
+/// Threads write one element if they belong to different blocks.
+TOWERFLOW_MEETING_KERNEL(test_race_of_blocks, 256, 0, int* y) {
+  y[threadIdx.x % 2] = 1;
+  __syncthreads();
+}
 
 TOWERFLOW_MEETING_KERNEL(test_block_sum, 256, sizeof(Floats), const float* x, float* sums, long n) {
   TOWERFLOW_SHARED(Floats, partial);
