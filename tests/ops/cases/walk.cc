@@ -216,8 +216,11 @@ class Walker {
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const OutputSpec& spec = node.outputs[i];
-      const bool elsewhere = spec.dtype == DType::resource || spec.is_ref;
-      if (!spec.shape.fully_known() || elsewhere) {
+      if (spec.is_ref && !inputs.empty()) {  // the variable itself
+        results.push_back(inputs[0]->address());
+        continue;
+      }
+      if (!spec.shape.fully_known() || spec.dtype == DType::resource || spec.is_ref) {
         results.push_back(nullptr);
         continue;
       }
