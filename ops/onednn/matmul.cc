@@ -59,9 +59,9 @@ Primitive make_primitive(const Matrix& a, const Matrix& b, const Matrix& c, bool
   });
 }
 
-/// Computes c = a b, or c += a b. oneDNN packs parts of its operands into memory that it allocates.
-/// If there is none, the product is computed without it, slowly: a step must not fail after it has
-/// assigned some variables.
+/// Computes c = a b, or c += a b. oneDNN packs parts of its operands into memory, which it
+/// allocates before it writes to c. If there is none, the product is computed without it, slowly: a
+/// step must not fail after it has assigned some variables.
 class Product {
  public:
   Product(const Matrix& a, const Matrix& b, const Matrix& c, bool adds = false)
@@ -149,11 +149,34 @@ void finish(const MatMulShape& shape, const MatMulOptions& options, const Produc
   });
 }
 
-// Each slice is a separate product, over part of the rows of c.
-class ByRows final : public CpuKernel {
+// A kernel of one phase whose slices compute separate parts of c.
+class InSlices : public CpuKernel {
  public:
-  ByRows(const MatMulShape& s, const MatMulOptions& options)
-      : shape_(s), options_(options), a_(left(s)), slices_(product_slices(s)) {
+  InSlices(const MatMulShape& s, const MatMulOptions& options)
+      : shape_(s), options_(options), slices_(product_slices(s)) {}
+
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(slices_) * slice_bytes_;
+  }
+  int slices(int) const override { return slices_; }
+  bool may_fail() const override { return false; }
+
+ protected:
+  SliceRange range_of(std::int64_t side, int slice) const {
+    return slice_range(side, slices_, slice, kSliceAlignment);
+  }
+
+  MatMulShape shape_;
+  MatMulOptions options_;
+  int slices_;
+  std::vector<Product> products_;  // of each slice
+  std::size_t slice_bytes_ = 0;
+};
+
+// Each slice is a separate product, over part of the rows of c.
+class ByRows final : public InSlices {
+ public:
+  ByRows(const MatMulShape& s, const MatMulOptions& options) : InSlices(s, options), a_(left(s)) {
     for (int slice = 0; slice < slices_; ++slice) {
       const std::int64_t rows = range(slice).size();
       products_.emplace_back(a_.row_part(rows), right(s), dense(rows, s.columns, false),
@@ -162,12 +185,6 @@ class ByRows final : public CpuKernel {
     }
   }
 
-  std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(slices_) * slice_bytes_;
-  }
-  int slices(int) const override { return slices_; }
-
-  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     const SliceRange rows = range(slice);
@@ -182,25 +199,18 @@ class ByRows final : public CpuKernel {
   }
 
  private:
-  SliceRange range(int slice) const {
-    return slice_range(shape_.rows, slices_, slice, kSliceAlignment);
-  }
+  SliceRange range(int slice) const { return range_of(shape_.rows, slice); }
 
-  MatMulShape shape_;
-  MatMulOptions options_;
   Matrix a_;
-  int slices_;
-  std::vector<Product> products_;
-  std::size_t slice_bytes_ = 0;
 };
 
 // Each slice computes part of the columns of c. These are not dense, and oneDNN computes them with
 // slower code than dense matrices if b is transposed (83 against 106 GFLOP/s for 50 x 512 x 256;
 // oneDNN 2.6.3, AVX-512). There a slice computes dense columns and copies them to c.
-class ByColumns final : public CpuKernel {
+class ByColumns final : public InSlices {
  public:
   ByColumns(const MatMulShape& s, const MatMulOptions& options)
-      : shape_(s), options_(options), b_(right(s)), slices_(product_slices(s)) {
+      : InSlices(s, options), b_(right(s)) {
     copies_ = s.transpose_b && slices_ > 1 && make_products(true);
     if (!copies_) make_products(false);
     for (const Product& product : products_) {
@@ -210,12 +220,6 @@ class ByColumns final : public CpuKernel {
     slice_bytes_ = scratch_bytes_ + (copies_ ? whole_lines(copied * sizeof(float)) : 0);
   }
 
-  std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(slices_) * slice_bytes_;
-  }
-  int slices(int) const override { return slices_; }
-
-  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     const SliceRange columns = range(slice);
@@ -234,9 +238,7 @@ class ByColumns final : public CpuKernel {
   }
 
  private:
-  SliceRange range(int slice) const {
-    return slice_range(shape_.columns, slices_, slice, kSliceAlignment);
-  }
+  SliceRange range(int slice) const { return range_of(shape_.columns, slice); }
 
   /// Returns whether the library uses its code for dense operands in all slices.
   bool make_products(bool dense_c) {
@@ -251,13 +253,9 @@ class ByColumns final : public CpuKernel {
                        [](const Product& product) { return product.is_dense(); });
   }
 
-  MatMulShape shape_;
-  MatMulOptions options_;
   Matrix b_;
-  int slices_;
   bool copies_ = false;
-  std::vector<Product> products_;
-  std::size_t scratch_bytes_ = 0, slice_bytes_ = 0;
+  std::size_t scratch_bytes_ = 0;
 };
 
 // c = a b' for a wide c and a large b stored as [columns, inner]: the data gradient of a fully
