@@ -23,8 +23,8 @@ class Frame {
   Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resources);
 
   /// Binds memory, feeds and result Arrays; resets events. The feeds must outlive the run. Result
-  /// Arrays that were returned are reused if nobody else holds them. With `spends_feeds`, so are
-  /// feeds, see Plan::in_memory_of.
+  /// Arrays that were returned are reused if nobody else holds them. With `spends_feeds`, the
+  /// memory of feeds is reused in the same way, see Plan::in_memory_of.
   void begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace,
              bool spends_feeds = false);
   /// Moves the results of the run out, in the order of the fetches; empty Arrays for operations.

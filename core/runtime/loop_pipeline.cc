@@ -42,7 +42,7 @@ bool LoopPipeline::run_first_once(std::int64_t iteration) {
   std::vector<Array>& results = first_results_[set];
   auto to = handed_over_[set].begin();
   for (const std::size_t state : stages.passed) *to++ = first_feeds_[state];
-  first_.run_last(run_, first_feeds_, results);
+  first_.run_spending_feeds(run_, first_feeds_, results);
   trace(first_);
   for (const std::size_t fetch : stages.crossing) *to++ = results[fetch];
   for (std::size_t i = 0; i < loop_.states; ++i) {
@@ -61,7 +61,7 @@ void LoopPipeline::run_second_once(std::int64_t iteration) {
   const std::size_t given = loop_.feeds.size();
   for (std::size_t i = given; i < second_feeds_.size(); ++i) second_feeds_[i] = std::move(*from++);
   std::vector<Array>& results = second_results_[static_cast<std::size_t>(iteration % 2)];
-  second_.run_last(run_, second_feeds_, results);
+  second_.run_spending_feeds(run_, second_feeds_, results);
   trace(second_);
   for (std::size_t i = 0; i < loop_.states; ++i) {
     if (stages.next[i] < 0 || !stages.in_second[i]) continue;

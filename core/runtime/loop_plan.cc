@@ -82,7 +82,7 @@ class LoopRun {
     for (const int next : loop_.next) {
       if (next < 0) passed_on_.push_back(feeds_[static_cast<std::size_t>(-1 - next)]);
     }
-    body_->run_last(run_, feeds_, results);
+    body_->run_spending_feeds(run_, feeds_, results);
     trace(*body_);
     std::size_t passed = 0;
     for (std::size_t i = 0; i < loop_.states; ++i) {

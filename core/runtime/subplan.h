@@ -50,12 +50,14 @@ class LeasedFrame {
   void run(const Execution& outer, std::span<const Array> feeds, std::vector<Array>& results) {
     run(outer, feeds, results, false);
   }
-  /// The same for feeds that are not read again: results may be in the memory of those that nobody
-  /// else holds, see Plan::in_memory_of.
-  void run_last(const Execution& outer, std::span<const Array> feeds, std::vector<Array>& results) {
+  /// The same, but the caller does not read the feeds again: a result may be computed in the memory
+  /// of a feed that nobody else holds, see Plan::in_memory_of.
+  void run_spending_feeds(const Execution& outer, std::span<const Array> feeds,
+                          std::vector<Array>& results) {
     run(outer, feeds, results, true);
   }
-  /// Empties the results that may be in the memory of feeds, so that the next feeds alone hold it.
+  /// Drops the results that can be computed in the memory of feeds. Called when they are the next
+  /// feeds, which then hold their memory alone.
   void leave_to_feeds(std::vector<Array>& results) const;
   /// Adds the times of the last run to a trace, for the loop of this name. `owner` keeps the plan.
   void add_to(RunTrace& trace, std::shared_ptr<const void> owner, const std::string& loop);

@@ -124,8 +124,8 @@ void copy_addend(const MatMulShape& shape, const ProductPart& part, const void* 
   });
 }
 
-// Writes a part to c, right after a slice has computed it, with the bias or, unless it is in the
-// sums already, the addend, and with relu.
+// Writes a part to c right after a slice has computed it, and applies bias and relu. Adds the
+// addend too if the part is outside of c; one inside of c was added to the addend.
 void finish(const MatMulShape& shape, const MatMulOptions& options, const ProductPart& part,
             const void* const* inputs, float* c) {
   const bool is_in_c = part.values == c + part.rows.begin * shape.columns + part.columns.begin;
