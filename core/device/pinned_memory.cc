@@ -14,6 +14,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/device/huge_pages.h"
 #include "core/graph/error.h"
 #include "core/graph/log.h"
 
@@ -21,9 +22,8 @@ namespace towerflow {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kSlab = 256 * 1024;           // pages shared by small blocks
-constexpr std::size_t kSmall = kSlab / 4;           // larger blocks have their own pages
-constexpr std::size_t kHugePage = 2 * 1024 * 1024;  // huge pages are requested from this size on
+constexpr std::size_t kSlab = 256 * 1024;  // pages shared by small blocks
+constexpr std::size_t kSmall = kSlab / 4;  // larger blocks have their own pages
 
 std::atomic<std::size_t> locked_bytes{0};
 std::atomic<std::size_t> refused_bytes{0};
@@ -76,7 +76,7 @@ class Pages {
     if (huge) {
       const auto at = reinterpret_cast<std::uintptr_t>(base_);
       start_ += rounded_up(at, kHugePage) - at;
-      madvise(start_, bytes_, MADV_HUGEPAGE);  // only a hint
+      request_huge_pages(start_, bytes_);
     }
     locked_ = mlock(start_, bytes_) == 0;
     if (!locked_) warn_once(bytes_, errno);

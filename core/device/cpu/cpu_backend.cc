@@ -1,7 +1,6 @@
 #include "core/device/cpu/cpu_backend.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +9,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/device/cpu/thread_pool.h"
 #include "core/device/host_event.h"
+#include "core/device/huge_pages.h"
 
 namespace towerflow {
 namespace {
@@ -91,16 +91,6 @@ std::shared_ptr<Backend> make_cpu_backend(const ConfigProto& config) {
   // The virtual clock assumes one core for the host.
   const bool one_core = config.simulated.count > 0 && config.intra_op_parallelism_threads == 0;
   return std::make_shared<CpuBackend>(count, one_core ? 1 : config.intra_op_parallelism_threads);
-}
-
-/// Asks the system for huge pages in a large block. It is only a hint: they make steps whose
-/// activations do not fit the caches a few percent faster.
-static void request_huge_pages(const void* block, std::size_t bytes) {
-  constexpr std::uintptr_t kHugePage = 2 * 1024 * 1024;
-  const auto start = reinterpret_cast<std::uintptr_t>(block);
-  const std::uintptr_t first = (start + kHugePage - 1) / kHugePage * kHugePage;
-  const std::uintptr_t end = (start + bytes) / kHugePage * kHugePage;
-  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
 }
 
 CpuBackend::CpuBackend(int devices, int threads)
