@@ -22,7 +22,7 @@ constexpr const char* kHead = R"(# The ops
 
 This page lists all ops with their arguments, dtypes, attributes, gradients and kernels. It is generated from the
 registries by `TOWERFLOW_WRITE_DOCS=1 build/tests/test_docs_ops_page`, run in the root of the project; without the
-variable the same test checks that the page is up to date. [extend.md](extend.md) shows how to add an op.
+variable the same test checks that the page is up to date. [add-an-op.md](add-an-op.md) shows how to add one.
 
 Arguments, results and attributes have TensorFlow's names. `T` and similar names are dtypes or numbers, inferred from
 the arguments. `x: N * T` is a list of tensors of one dtype, `x: list(T)` a list of tensors of several dtypes,
