@@ -14,7 +14,7 @@
 #include "models/models.h"
 #include "tests/cuda/classifier.h"
 #include "tests/cuda/recording.h"
-#include "tests/cuda/resnet8_step.h"
+#include "tests/cuda/resnet_step.h"
 #include "tests/models/steps.h"
 #include "tests/support/error_text.h"
 #include "towerflow/tf.h"
@@ -140,7 +140,7 @@ struct Noisy {
 
 TEST_SUITE("steps as CUDA graphs") {
   TEST_CASE("two towers of MNIST and ResNet-8 give the same bits, whatever the delays") {
-    for (const auto make : {testing::mnist_step, testing::resnet8_step}) {
+    for (const auto make : {testing::mnist_step, testing::resnet_step<8>}) {
       const Ran single = run_towers(make, on_gpus(2, false));
       for (const std::uint64_t seed : {1, 2, 3}) {
         CAPTURE(seed);

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "tests/cuda/recording.h"
-#include "tests/cuda/resnet8_step.h"
+#include "tests/cuda/resnet_step.h"
 #include "tests/models/steps.h"
 #include "towerflow/tf.h"
 
@@ -115,5 +115,5 @@ void check_log(const std::string& model, Step (*make)()) {
 
 TEST_SUITE("the log of a step") {
   TEST_CASE("two towers of MNIST") { check_log("mnist", testing::mnist_step); }
-  TEST_CASE("two towers of ResNet-8") { check_log("resnet8", testing::resnet8_step); }
+  TEST_CASE("two towers of ResNet-20") { check_log("resnet20", testing::resnet_step<20>); }
 }

@@ -6,11 +6,12 @@
 
 namespace towerflow::testing {
 
-/// A training step of a ResNet of 8 layers on two towers.
-inline Step resnet8_step() {
+/// A training step of a residual network on two towers.
+template <int layers>
+Step resnet_step() {
   namespace resnet20 = models::resnet20;
   const auto towers =
-      resnet20::build_towers({.num_layers = 8, .num_towers = 2, .batch_size = 2},
+      resnet20::build_towers({.num_layers = layers, .num_towers = 2, .batch_size = 2},
                              [] { return [] { return resnet20::batch_in_memory(2); }; });
   Step step{{towers.train_op}, {}};
   for (const Tensor& loss : towers.losses) step.fetches.emplace_back(loss);
