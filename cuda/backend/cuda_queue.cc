@@ -40,8 +40,7 @@ void CudaQueue::end() {
 
 void CudaQueue::copy(void* to, const void* from, std::size_t bytes) {
   const auto put = [&] {
-    TOWERFLOW_CUDA(device_->table(),
-                   cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.stream));
+    TOWERFLOW_CUDA(device_->table(), cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()));
   };
   if (in_kernel_ || putting_) return put();  // the caller handles its errors
   if (holds_back()) return work_.add_copy(instruction_, to, from, bytes);
@@ -66,7 +65,7 @@ void CudaQueue::record_now(CudaEvent& own) {
   const CheckedLaunches checks = own_checks();
   recorded_.push_back({own.shared_from_this(), own.use(), checks.end, waited_.size()});
   try {
-    own.record(*device_, stream_.stream, checks, checks_, failed());
+    own.record(*device_, stream(), checks, checks_, failed());
   } catch (...) {
     own.give_up();
     fail(std::current_exception(), instruction_);
@@ -128,10 +127,11 @@ void CudaQueue::watch(const std::shared_ptr<Clique>& clique) {
 }
 
 void CudaQueue::fill_with_zeros(void* memory, std::size_t bytes) {
-  TOWERFLOW_CUDA(device_->table(), cudaMemsetAsync(memory, 0, bytes, stream_.stream));
+  TOWERFLOW_CUDA(device_->table(), cudaMemsetAsync(memory, 0, bytes, stream()));
 }
 
 cudnnHandle_t CudaQueue::dnn() {
+  put_updates();
   if (stream_.dnn == nullptr) device_->add_dnn(stream_);
   return stream_.dnn;
 }

@@ -12,6 +12,7 @@
 #include "cuda/backend/device.h"
 #include "cuda/backend/error_records.h"
 #include "cuda/backend/launch_record.h"
+#include "cuda/backend/pending_updates.h"
 #include "cuda/backend/run_parameters.h"
 #include "cuda/backend/step_graph.h"
 #include "cuda/backend/stream_times.h"
@@ -64,8 +65,13 @@ class CudaQueue final : public Queue {
   }
   /// For kernels, in `CudaKernel::run`: sets the bytes of device memory to 0.
   void fill_with_zeros(void* memory, std::size_t bytes);
+  /// For kernels, in that function: updates a variable. Updates that follow each other and can be
+  /// made by one launch go into the stream together, before anything else does.
+  void add_update(const VariableUpdate& update);
   Device& device() const { return *device_; }
-  cudaStream_t stream() const { return stream_.stream; }
+  /// Returns the stream, for work that follows all that is enqueued. Throws what CUDA says of the
+  /// launch of pending updates.
+  cudaStream_t stream();
   /// For kernels, in that function: work of other devices that is not in a stream yet, or that
   /// fails, may keep the stream from going on; `synchronize` looks for that.
   void watch(const std::shared_ptr<Clique>& clique);
@@ -99,6 +105,7 @@ class CudaQueue final : public Queue {
   std::byte* parameters_for(const CudaKernel& kernel, const LaunchArgs& args);
   void run_kernel(const CudaKernel& kernel, const LaunchArgs& args, const std::byte* parameters);
   void put_work();
+  void put_updates();
   void make_call(const WorkCall& call);
   void capture_call(const WorkCall& call, StepGraph& graph);
   bool replay(StepGraph& graph);
@@ -129,6 +136,8 @@ class CudaQueue final : public Queue {
   RunParameters run_parameters_;
   const std::byte* parameters_ = nullptr;
   StreamWork work_;                     // held back
+  PendingUpdates updates_;              // not in the stream yet, empty between calls
+  std::size_t first_update_ = 0;        // the instruction of the first of them
   std::unique_ptr<StepGraphs> graphs_;  // null: nothing is held back
   bool putting_ = false;                // `work_` is being put into the stream
   bool in_kernel_ = false;              // a kernel puts its work into the stream

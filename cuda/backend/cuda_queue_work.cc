@@ -5,6 +5,7 @@
 #include "cuda/backend/check.h"
 #include "cuda/backend/cuda_kernel.h"
 #include "cuda/backend/cuda_queue.h"
+#include "cuda/backend/launch.h"
 
 namespace towerflow::cuda {
 
@@ -16,7 +17,10 @@ void CudaQueue::enqueue(const CudaKernel& kernel, const LaunchArgs& args) {
   if (failed()) return;
   // What `args.arrays` refers to does not outlive this call.
   if (!holds_back() || args.arrays != nullptr || kernel.at_once()) {
-    return enqueue([&] { run_kernel(kernel, args, parameters_for(kernel, args)); });
+    return enqueue([&] {
+      run_kernel(kernel, args, parameters_for(kernel, args));
+      put_updates();
+    });
   }
   try {
     work_.add_launch(instruction_, kernel, args, parameters_for(kernel, args));
@@ -46,6 +50,28 @@ void CudaQueue::run_kernel(const CudaKernel& kernel, const LaunchArgs& args,
   kernel.run(*this, args);
 }
 
+void CudaQueue::add_update(const VariableUpdate& update) {
+  if (!updates_.can_take(update)) put_updates();
+  if (updates_.empty()) first_update_ = instruction_;
+  updates_.add(update);
+}
+
+void CudaQueue::put_updates() {
+  if (updates_.empty()) return;
+  const PendingUpdates all = std::exchange(updates_, {});
+  try {
+    cuda::launch(*this, all.kernel(), one_block_each(all.blocks()), all.list());
+  } catch (...) {
+    instruction_ = first_update_;
+    throw;
+  }
+}
+
+cudaStream_t CudaQueue::stream() {
+  put_updates();
+  return stream_.stream;
+}
+
 void CudaQueue::flush() {
   if (work_.empty() || putting_) return;
   const std::size_t instruction = instruction_;
@@ -66,6 +92,11 @@ void CudaQueue::put_work() {
   }
   if (graph != nullptr && (replay(*graph) || capture(*graph))) return;
   for (const WorkCall& call : work_.calls()) make_call(call);
+  try {
+    put_updates();
+  } catch (...) {
+    fail(std::current_exception(), instruction_);
+  }
 }
 
 void CudaQueue::make_call(const WorkCall& call) {
@@ -94,8 +125,8 @@ void CudaQueue::capture_call(const WorkCall& call, StepGraph& graph) {
       break;
     case WorkCall::Kind::record:
       // External: the event is recorded by each launch of the graph.
-      TOWERFLOW_CUDA(device_->table(), cudaEventRecordWithFlags(call.handle, stream_.stream,
-                                                                cudaEventRecordExternal));
+      TOWERFLOW_CUDA(device_->table(),
+                     cudaEventRecordWithFlags(call.handle, stream(), cudaEventRecordExternal));
       graph.checked_before.push_back(graph.checked.size());
       break;
   }
@@ -110,10 +141,12 @@ bool CudaQueue::capture(StepGraph& graph) {
       capture_call(call, made);
       made.checked.assign(checked_.begin() + static_cast<std::ptrdiff_t>(first), checked_.end());
     }
+    put_updates();
   });
   if (captured) {
     launch(graph, taken);
   } else {
+    updates_.clear();
     checked_.resize(first);
     if (records_ != nullptr) records_->give_back(records_->taken() - taken);
   }

@@ -272,6 +272,7 @@ struct BatchNormParameters {
 /// Most variables that a launch updates, and elements that a block updates.
 inline constexpr int kMaxUpdates = 48;
 inline constexpr int kUpdateChunk = 4096;
+inline constexpr int kMaxUpdateScalars = 6;
 
 /// Variables of one dtype, to be updated by one rule.
 struct UpdateList {
@@ -285,8 +286,9 @@ struct UpdateList {
   };
   int count = 0;
   Variable variables[kMaxUpdates];
-  const void* scalars[6] = {};  ///< the addresses of the rule's scalars, in the order of the op;
-                                ///< all of the variables' dtype but the step of AdagradDA, int64
+  /// The addresses of the rule's scalars, in the order of the op. All are of the variables' dtype
+  /// but the step of AdagradDA, an int64.
+  const void* scalars[kMaxUpdateScalars] = {};
   const DataError* unless = nullptr;  ///< nothing is written if it has found something
   TOWERFLOW_POINTERS(variables, scalars, unless)
 };

@@ -87,25 +87,23 @@ void TowerAverage::run(CudaQueue& queue, const void* const* inputs, void* result
 DenseUpdate::DenseUpdate(Device& device, const char* kernel, DType dtype, std::int64_t elements,
                          UpdateLayout layout)
     : kernel_(device.kernel(kernel_name(kernel, dtype))),
+      element_size_(dtype_size(dtype)),
       elements_(elements),
       layout_(std::move(layout)) {}
 
 void DenseUpdate::run(CudaQueue& queue, const void* const* inputs, const void* gradient,
                       const device::DataError* unless) const {
   if (elements_ == 0) return;
-  device::UpdateList list;
-  list.count = 1;
-  list.unless = unless;
-  device::UpdateList::Variable& one = list.variables[0];
-  one.variable = as_written(inputs[0]);
-  for (std::size_t s = 0; s < layout_.slots; ++s) one.slots[s] = as_written(inputs[1 + s]);
-  one.gradient = gradient;
-  one.elements = elements_;
+  VariableUpdate update{.kernel = kernel_, .element_size = element_size_, .unless = unless};
+  device::UpdateList::Variable& variable = update.variable;
+  variable.variable = as_written(inputs[0]);
+  for (std::size_t s = 0; s < layout_.slots; ++s) variable.slots[s] = as_written(inputs[1 + s]);
+  variable.gradient = gradient;
+  variable.elements = elements_;
   for (std::size_t i = 0; i < layout_.scalars.size(); ++i) {
-    list.scalars[i] = inputs[layout_.scalars[i]];
+    update.scalars[i] = inputs[layout_.scalars[i]];
   }
-  launch(queue, kernel_,
-         one_block_each((elements_ + device::kUpdateChunk - 1) / device::kUpdateChunk), list);
+  queue.add_update(update);
 }
 
 std::unique_ptr<PreparedKernel> prepare_update(Device& device, const KernelRequest& request,

@@ -47,7 +47,7 @@ class TowerAverage {
   cudaKernel_t kernel_;
 };
 
-/// The update of one variable, by one launch.
+/// The update of one variable, by one launch or by one for several variables.
 class DenseUpdate {
  public:
   DenseUpdate(Device& device, const char* kernel, DType dtype, std::int64_t elements,
@@ -59,6 +59,7 @@ class DenseUpdate {
 
  private:
   cudaKernel_t kernel_;
+  std::size_t element_size_;
   std::int64_t elements_;
   UpdateLayout layout_;
 };
