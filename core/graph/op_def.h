@@ -126,6 +126,9 @@ struct OpDef {
   std::vector<int> keeps{};
   /// Outputs that are Arrays of such an object, such as a value popped from a stack.
   std::vector<int> gives{};
+  /// Of a stateful op: its resource is an object of the run, such as a stack, which nothing outside
+  /// of the run sees.
+  bool uses_run_object = false;
   ConstantRule constant{};  ///< optional
   CostRule cost{};          ///< optional; default: no flops, bytes of inputs and outputs
   /// Output 0 is input 0 with another shape: the planner gives both the same memory.

@@ -118,6 +118,10 @@ class QueueRun {
       queue_.flush();
       before_(number_, at_);
     }
+    if (must_drain_before(program_.instructions[at_])) {
+      drain();
+      if (device_error_ != nullptr) return;
+    }
     queue_.begin(at_, trace_ ? &state_.spans[at_] : nullptr);
     step(program_.instructions[at_]);
     queue_.end();
@@ -261,16 +265,12 @@ class QueueRun {
   /// Without a commit, a change of a variable must not follow work that may have failed.
   bool must_drain_before(const Instruction& instruction) const {
     const auto writes = [](const VariableUse& use) { return use.writes; };
-    return asynchronous_ &&
+    return asynchronous_ && instruction.kind == Instruction::Kind::launch &&
            std::any_of(instruction.variables.begin(), instruction.variables.end(), writes) &&
            !run_.cancellation.committed() && queue_.may_find_wrong_data();
   }
 
   void launch(const Instruction& instruction) {
-    if (must_drain_before(instruction)) {
-      drain();
-      if (device_error_ != nullptr) return;
-    }
     try {
       for (std::size_t i = 0; i < instruction.inputs.size(); ++i) {
         inputs_[i] = frame_.address(instruction.inputs[i]);

@@ -120,15 +120,21 @@ void LoopPipeline::run_second() noexcept {
   publish(failed_, true);
 }
 
-void LoopPipeline::run_on_two_threads() {
+/// Returns false if there is no second thread; nothing has run then.
+bool LoopPipeline::run_on_two_threads() {
   ThreadPool::Announcement both(pool_, 2);
   const auto walk = [&](std::size_t part) {
     const ThreadPool::Computing computing(both);
     part == 0 ? run_first() : run_second();
   };
-  run_.workers->run(2, walk, &pool_);
+  try {
+    run_.workers->run(2, walk, &pool_);
+  } catch (const errors::ResourceExhaustedError&) {
+    return false;
+  }
   if (second_error_ != nullptr) std::rethrow_exception(second_error_);
   if (first_error_ != nullptr) std::rethrow_exception(first_error_);
+  return true;
 }
 
 void LoopPipeline::run(std::vector<Array>& feeds, std::vector<Array>& tested) {
@@ -136,9 +142,7 @@ void LoopPipeline::run(std::vector<Array>& feeds, std::vector<Array>& tested) {
   second_feeds_ = feeds;
   second_feeds_.resize(feeds.size() + plans_->stages.crossing.size());
   const bool measured = run_.trace != nullptr || run_.accesses != nullptr;
-  if (!measured && pool_.free_cores() >= 2) {
-    run_on_two_threads();
-  } else {
+  if (measured || pool_.free_cores() < 2 || !run_on_two_threads()) {
     for (std::int64_t iteration = 0; run_first_once(iteration); ++iteration) {
       run_second_once(iteration);
     }

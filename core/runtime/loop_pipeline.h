@@ -36,7 +36,7 @@ class LoopPipeline {
 
   bool run_first_once(std::int64_t iteration);
   void run_second_once(std::int64_t iteration);
-  void run_on_two_threads();
+  bool run_on_two_threads();
   void run_first() noexcept;
   void run_second() noexcept;
   void check_cancelled() const;

@@ -68,7 +68,10 @@ class BodySplit {
         second_(body_.nodes.size(), false) {}
 
   std::optional<LoopStages> run(std::span<const Shape> feeds) {
-    if (!keeps_shapes(feeds) || !find_next_nodes() || !find_dependencies()) return std::nullopt;
+    if (!condition_computes_only() || !keeps_shapes(feeds) || !find_next_nodes() ||
+        !find_dependencies()) {
+      return std::nullopt;
+    }
     if (!choose_parts()) return std::nullopt;
     return make();
   }
@@ -91,6 +94,16 @@ class BodySplit {
       id = node(id).inputs[0].node;
     }
     return id;
+  }
+
+  /// Returns whether the condition uses nothing that the body may change. The first part evaluates
+  /// it before the second has ended the iteration.
+  bool condition_computes_only() const {
+    return std::all_of(
+        loop_.condition.nodes.begin(), loop_.condition.nodes.end(), [](const PlanNode& at) {
+          const bool computes = at.op->effect == Effect::pure || at.op->effect == Effect::variable;
+          return at.dead || (computes && at.loop == nullptr);
+        });
   }
 
   bool keeps_shapes(std::span<const Shape> feeds) const {
@@ -126,9 +139,22 @@ class BodySplit {
       case Effect::random:
         return true;
       case Effect::stateful:
-        return !at.inputs.empty() && body_.spec(at.inputs[0]).dtype == DType::resource;
+        // Others, such as queues, may be how the body waits for another thread.
+        return at.op->uses_run_object && !at.inputs.empty() && is_resource(at.inputs[0]);
       default:
         return false;
+    }
+  }
+
+  bool is_resource(ValueId value) const { return body_.spec(value).dtype == DType::resource; }
+
+  /// Returns the object that a resource is a handle of: each TensorArrayGradV3 of an array has
+  /// another handle of the same array of gradients.
+  ValueId object_of(ValueId resource) const {
+    while (true) {
+      const PlanNode& from = node(resource.node);
+      if (from.inputs.empty() || !is_resource(from.inputs[0])) return resource;
+      resource = from.inputs[0];
     }
   }
 
@@ -143,7 +169,7 @@ class BodySplit {
   }
 
   bool find_dependencies() {
-    std::map<ValueId, int> users;  // the last user of each resource
+    std::map<ValueId, int> users;  // the last user of each object
     for (int id = 0; id < static_cast<int>(body_.nodes.size()); ++id) {
       if (!computes(id)) continue;
       const PlanNode& at = node(id);
@@ -153,10 +179,10 @@ class BodySplit {
         if (source >= 0) before.push_back(source);
       };
       for (const ValueId input : at.inputs) add(source_of(input.node));
-      // What it only waits for may be in the other part: these nodes change nothing but their own
-      // resources, and the users of a resource stay together, in order.
+      // What it only waits for may be in the other part: these nodes change nothing but objects of
+      // the run, and the users of an object stay together, in order.
       if (at.op->effect != Effect::stateful) continue;
-      const auto [user, is_first] = users.try_emplace(at.inputs[0], id);
+      const auto [user, is_first] = users.try_emplace(object_of(at.inputs[0]), id);
       if (is_first) continue;
       before.push_back(user->second);
       before_[static_cast<std::size_t>(user->second)].push_back(id);

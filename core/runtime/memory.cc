@@ -227,6 +227,7 @@ class MemoryPlanner {
 
   void find_results_in_feeds() {
     plan_.in_memory_of.assign(plan_.fetches.size(), -1);
+    if (!reuse_) return;
     std::vector<int> reads(plan_.slots.size(), 0);  // per slot with memory; also by fetches
     const auto count = [&](int slot) {
       if (slot >= 0) ++reads[static_cast<std::size_t>(root(slot))];

@@ -100,7 +100,7 @@ void Clique::make_call(const Meeting& meeting) {
   raise_failure(failure);
 }
 
-void Clique::await(cudaStream_t stream, unsigned aborts) {
+std::optional<std::string> Clique::await(cudaStream_t stream, unsigned aborts) {
   constexpr int kWithoutPause = 200, kBetweenLooks = 50;
   for (int asked = 0;; ++asked) {
     const cudaError_t status = driver_->table().cudaStreamQuery(stream);
@@ -118,9 +118,9 @@ void Clique::await(cudaStream_t stream, unsigned aborts) {
     if (aborts_ == aborts && asked % kBetweenLooks == 0) find_error();
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
-  if (aborts_ == aborts) return;
+  if (aborts_ == aborts) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  throw errors::InternalError("a sum of gradients by NCCL was aborted: " + reason_);
+  return reason_;
 }
 
 /// Aborts all calls if a rank of one has failed.

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,9 +50,10 @@ class Clique {
   /// or throws CancelledError. `call` names the call in the run.
   void sum(const std::string& call, std::size_t rank, const Share& share, Cancellation& run);
 
-  /// Waits until the work in a stream has ended. Throws if a rank has failed, so that it never
-  /// would, or if calls were aborted since there were `aborts`.
-  void await(cudaStream_t stream, unsigned aborts);
+  /// Waits until the work in a stream has ended, and aborts all calls if a rank has failed, so that
+  /// it never would. Throws what CUDA says of the stream. Returns the reason if calls were aborted
+  /// since there were `aborts`.
+  std::optional<std::string> await(cudaStream_t stream, unsigned aborts);
   unsigned aborts() const { return aborts_; }
   /// Ends the calls that are under way, whose results are undefined. The next call makes the
   /// communicators anew.

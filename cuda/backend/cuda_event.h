@@ -46,6 +46,8 @@ class CudaEvent final : public Event, public std::enable_shared_from_this<CudaEv
   void note_recorded(const CheckedLaunches& own, const Checks& others);
   /// Marks the event as recorded and done although CUDA does not know it: its queue has failed.
   void give_up();
+  /// Returns whether the current use has been recorded or given up.
+  bool recorded() const { return recorded(use()); }
   /// Marks a use as failed.
   void mark_failed(std::uint64_t use);
 

@@ -86,7 +86,8 @@ void CudaQueue::wait(const EventUse& moment, Cancellation& cancellation) {
   flush();
   auto* own = dynamic_cast<CudaEvent*>(moment.event.get());
   if (own != nullptr) own->await_recorded(moment.use, cancellation);
-  if (cancellation.cancelled()) return;
+  // The stream may not have been told to wait: what follows must not be enqueued.
+  if (cancellation.cancelled()) throw errors::CancelledError("the run was cancelled");
   if (own == nullptr) return wait_on_host(*moment.event, moment.use, cancellation);
   // The event may be recorded anew meanwhile: to wait for that, which ends too, does no harm.
   wait_in_stream(*own, !moment.reads && own->use() == moment.use);
@@ -114,7 +115,7 @@ void CudaQueue::wait_in_stream(const CudaEvent& event, bool affects) {
 
 void CudaQueue::wait_on_host(Event& event, std::uint64_t use, Cancellation& cancellation) {
   event.await_done(use, &cancellation);
-  if (cancellation.cancelled()) return;
+  if (cancellation.cancelled()) throw errors::CancelledError("the run was cancelled");
   if (event.failed_in(use)) {
     throw errors::CancelledError("an operation that this one waits for has failed");
   }
@@ -163,12 +164,19 @@ void CudaQueue::fail(std::exception_ptr error, std::size_t instruction) {
 /// have ended: the error is that of the first.
 void CudaQueue::find_stream_error() {
   std::exception_ptr error;
+  bool only_aborted = false;
   try {
     device_->select();
-    for (const Watched& watched : watched_) watched.clique->await(stream_.stream, watched.aborts);
+    std::optional<std::string> aborted;
+    for (const Watched& watched : watched_) {
+      if (auto reason = watched.clique->await(stream_.stream, watched.aborts)) aborted = reason;
+    }
     TOWERFLOW_CUDA(device_->table(), cudaStreamSynchronize(stream_.stream));
     times_.fill_spans();
-    return;
+    if (!aborted) return;
+    only_aborted = true;
+    error = std::make_exception_ptr(
+        errors::InternalError("a sum of gradients by NCCL was aborted: " + *aborted));
   } catch (const errors::InternalError& internal) {
     const std::string fault = device_->driver().fault();
     const auto text = internal.message() + (fault.empty() ? "" : ". The emulation found: " + fault);
@@ -176,7 +184,8 @@ void CudaQueue::find_stream_error() {
   } catch (...) {
     error = std::current_exception();
   }
-  device_->driver().abort_cliques();
+  // After an abort, other runs may have begun sums that are well.
+  if (!only_aborted) device_->driver().abort_cliques();
   error_ = {std::move(error), first_.value_or(0)};
   for (const Recorded& recorded : recorded_) recorded.event->mark_failed(recorded.use);
 }

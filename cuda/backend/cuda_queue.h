@@ -108,6 +108,8 @@ class CudaQueue final : public Queue {
   void put_updates();
   void make_call(const WorkCall& call);
   void capture_call(const WorkCall& call, StepGraph& graph);
+  /// Returns whether there are records of wrong data for its kernels.
+  bool has_room_for(const StepGraph& graph) const;
   bool replay(StepGraph& graph);
   bool capture(StepGraph& graph);
   void launch(const StepGraph& graph, std::size_t first_record);

@@ -76,7 +76,14 @@ void CudaQueue::flush() {
   if (work_.empty() || putting_) return;
   const std::size_t instruction = instruction_;
   putting_ = true;
-  put_work();
+  try {
+    put_work();
+  } catch (...) {  // there is no memory for the bookkeeping
+    fail(std::current_exception(), instruction_);
+    for (const WorkCall& call : work_.calls()) {
+      if (call.kind == WorkCall::Kind::record && !call.event->recorded()) call.event->give_up();
+    }
+  }
   putting_ = false;
   work_.clear();
   instruction_ = instruction;
@@ -90,7 +97,7 @@ void CudaQueue::put_work() {
   } catch (...) {
     fail(std::current_exception(), work_.calls().front().instruction);
   }
-  if (graph != nullptr && (replay(*graph) || capture(*graph))) return;
+  if (graph != nullptr && has_room_for(*graph) && (replay(*graph) || capture(*graph))) return;
   for (const WorkCall& call : work_.calls()) make_call(call);
   try {
     put_updates();
@@ -153,11 +160,14 @@ bool CudaQueue::capture(StepGraph& graph) {
   return captured;
 }
 
+bool CudaQueue::has_room_for(const StepGraph& graph) const {
+  return records_ == nullptr || records_->has_room(graph.checked.size());
+}
+
 bool CudaQueue::replay(StepGraph& graph) {
   const std::size_t taken = records_ == nullptr ? 0 : records_->taken();
   const std::size_t in_run = records_ == nullptr ? 0 : records_->taken_in_run();
   if (!graph.does(work_, in_run)) return false;
-  if (records_ != nullptr && !records_->has_room(graph.checked.size())) return false;
   for (const CheckedLaunch& launch : graph.checked) {
     records_->take();
     checked_.push_back(launch);

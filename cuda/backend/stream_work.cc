@@ -20,16 +20,18 @@ bool has_same_addresses(const WorkCall& a, const WorkCall& b) {
 
 void StreamWork::add_launch(std::size_t instruction, const CudaKernel& kernel,
                             const LaunchArgs& args, std::byte* parameters) {
+  const std::size_t first_input = inputs_.size(), first_output = outputs_.size();
+  inputs_.insert(inputs_.end(), args.inputs, args.inputs + kernel.inputs);
+  outputs_.insert(outputs_.end(), args.outputs, args.outputs + kernel.outputs);
+  // Last, so that no call lacks operands if there is no memory.
   calls_.push_back({.kind = WorkCall::Kind::launch,
                     .instruction = instruction,
                     .kernel = &kernel,
-                    .first_input = inputs_.size(),
-                    .first_output = outputs_.size(),
+                    .first_input = first_input,
+                    .first_output = first_output,
                     .workspace = args.workspace,
                     .parameters = parameters,
                     .detail = args.detail});
-  inputs_.insert(inputs_.end(), args.inputs, args.inputs + kernel.inputs);
-  outputs_.insert(outputs_.end(), args.outputs, args.outputs + kernel.outputs);
   checks_data_ |= kernel.may_fail();
   ++nodes_;
 }

@@ -108,7 +108,8 @@ static void register_stack_v2_ops(OpRegistry& registry) {
                       context.add_output(DType::resource, Shape{2});  // as TensorFlow says
                     },
                 .gradient = none,
-                .effect = Effect::stateful});
+                .effect = Effect::stateful,
+                .uses_run_object = true});
   registry.add({.name = "StackPushV2",
                 .inputs = {"handle: resource", "elem: T"},
                 .outputs = {"output: T"},
@@ -122,6 +123,7 @@ static void register_stack_v2_ops(OpRegistry& registry) {
                 .effect = Effect::stateful,
                 .keeps = {1},
                 .gives = {0},
+                .uses_run_object = true,
                 .cost = no_cost});
   registry.add({.name = "_StackPush",
                 .inputs = {"handle: resource", "elem: T"},
@@ -131,6 +133,7 @@ static void register_stack_v2_ops(OpRegistry& registry) {
                 .gradient = none,
                 .effect = Effect::stateful,
                 .keeps = {1},
+                .uses_run_object = true,
                 .cost = no_cost,
                 .plan_only = true});
   registry.add({.name = "StackPopV2",
@@ -146,6 +149,7 @@ static void register_stack_v2_ops(OpRegistry& registry) {
                 .gradient = none,
                 .effect = Effect::stateful,
                 .gives = {0},
+                .uses_run_object = true,
                 .cost = no_cost});
 }
 

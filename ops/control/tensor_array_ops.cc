@@ -131,14 +131,16 @@ static void register_tensor_array_ops(OpRegistry& registry) {
                 .attrs = attributes<TensorArrayAttrs>(),
                 .shape = tensor_array_shape,
                 .gradient = none,
-                .effect = Effect::stateful});
+                .effect = Effect::stateful,
+                .uses_run_object = true});
   registry.add({.name = "TensorArrayGradV3",
                 .inputs = {"handle: resource", "flow_in: float32"},
                 .outputs = {"grad_handle: resource", "flow_out: float32"},
                 .attrs = attributes<TensorArrayGradAttrs>(),
                 .shape = tensor_array_grad_shape,
                 .gradient = none,
-                .effect = Effect::stateful});
+                .effect = Effect::stateful,
+                .uses_run_object = true});
   registry.add({.name = "TensorArrayReadV3",
                 .inputs = {"handle: resource", "index: int32", "flow_in: float32"},
                 .outputs = {"value: dtype"},
@@ -147,6 +149,7 @@ static void register_tensor_array_ops(OpRegistry& registry) {
                 .gradient = tensor_array_read_gradient,
                 .effect = Effect::stateful,
                 .gives = {0},
+                .uses_run_object = true,
                 .cost = no_cost});
   registry.add({.name = "TensorArrayWriteV3",
                 .inputs = {"handle: resource", "index: int32", "value: T", "flow_in: float32"},
@@ -155,6 +158,7 @@ static void register_tensor_array_ops(OpRegistry& registry) {
                 .gradient = tensor_array_write_gradient,
                 .effect = Effect::stateful,
                 .keeps = {2},
+                .uses_run_object = true,
                 .cost = no_cost});
   registry.add({.name = "TensorArrayGatherV3",
                 .inputs = {"handle: resource", "indices: int32", "flow_in: float32"},
@@ -162,7 +166,8 @@ static void register_tensor_array_ops(OpRegistry& registry) {
                 .attrs = attributes<TensorArrayGatherAttrs>(),
                 .shape = tensor_array_gather_shape,
                 .gradient = tensor_array_gather_gradient,
-                .effect = Effect::stateful});
+                .effect = Effect::stateful,
+                .uses_run_object = true});
   registry.add({.name = "TensorArrayScatterV3",
                 .inputs = {"handle: resource", "indices: int32", "value: T", "flow_in: float32"},
                 .outputs = {"flow_out: float32"},
@@ -170,6 +175,7 @@ static void register_tensor_array_ops(OpRegistry& registry) {
                 .gradient = tensor_array_scatter_gradient,
                 .effect = Effect::stateful,
                 .keeps = {2},
+                .uses_run_object = true,
                 .cost = no_cost});
   registry.add({.name = "TensorArrayConcatV3",
                 .inputs = {"handle: resource", "flow_in: float32"},
@@ -177,7 +183,8 @@ static void register_tensor_array_ops(OpRegistry& registry) {
                 .attrs = attributes<TensorArrayConcatAttrs>(),
                 .shape = tensor_array_concat_shape,
                 .gradient = tensor_array_concat_gradient,
-                .effect = Effect::stateful});
+                .effect = Effect::stateful,
+                .uses_run_object = true});
   registry.add({.name = "TensorArraySplitV3",
                 .inputs = {"handle: resource", "value: T", "lengths: int64", "flow_in: float32"},
                 .outputs = {"flow_out: float32"},
@@ -185,19 +192,22 @@ static void register_tensor_array_ops(OpRegistry& registry) {
                 .gradient = tensor_array_split_gradient,
                 .effect = Effect::stateful,
                 .keeps = {1},
+                .uses_run_object = true,
                 .cost = no_cost});
   registry.add({.name = "TensorArraySizeV3",
                 .inputs = {"handle: resource", "flow_in: float32"},
                 .outputs = {"size: int32"},
                 .shape = tensor_array_size_shape,
                 .gradient = none,
-                .effect = Effect::stateful});
+                .effect = Effect::stateful,
+                .uses_run_object = true});
   registry.add({.name = "TensorArrayCloseV3",
                 .inputs = {"handle: resource"},
                 .outputs = {},
                 .shape = require_tensor_array,
                 .gradient = none,
-                .effect = Effect::stateful});
+                .effect = Effect::stateful,
+                .uses_run_object = true});
 }
 
 OpFamily tensor_array_ops_family() { return {.ops = register_tensor_array_ops}; }

@@ -130,6 +130,7 @@ void finish(const MatMulShape& shape, const MatMulOptions& options, const Produc
             const void* const* inputs, float* c) {
   const bool is_in_c = part.values == c + part.rows.begin * shape.columns + part.columns.begin;
   const bool adds = options.addend && !is_in_c;
+  if (part.rows.size() == 0 || part.columns.size() == 0) return;
   if (is_in_c && !options.bias && !options.relu) return;
   const simd::Loops& loops = simd::loops();
   const auto sum = loops.binary[static_cast<int>(simd::Binary::add)];

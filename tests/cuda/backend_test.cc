@@ -292,6 +292,22 @@ TEST_SUITE("cuda backend") {
     CHECK_FALSE(moment.failed());
   }
 
+  TEST_CASE(
+      "pending accesses: after a cancellation, a queue that has not been told to wait throws") {
+    CudaFixture on;
+    const auto written = std::make_shared<HostEvent>();  // never recorded
+    PendingAccesses pending;
+    pending.add_write({written, written->use(), nullptr}, false);
+    const auto own = on.backend->make_event();
+    PendingAccesses of_gpu;
+    of_gpu.add_write({own, own->use(), on.queues[1].get()}, false);
+    on.cancellation.abort();
+    for (PendingAccesses* accesses : {&pending, &of_gpu}) {
+      CHECK_THROWS_WITH_AS(accesses->await(*on.queues[0], false, on.cancellation),
+                           "CancelledError: the run was cancelled", errors::CancelledError);
+    }
+  }
+
   TEST_CASE("pages of variables are pinned for CUDA, those that exist and later ones") {
     const auto early = allocate_pinned(kBytes);
     CudaFixture on;

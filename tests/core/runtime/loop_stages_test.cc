@@ -141,6 +141,57 @@ TEST_CASE("loops: not split are small bodies, cycles, branches, and values that 
   CHECK_FALSE(split_of(std::get<2>(steady), {Shape{}, Shape{None, kUnits}, Shape{kRows, kUnits}}));
 }
 
+TEST_CASE("loops: not split are bodies and conditions that use what other threads see") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const FIFOQueue queue(100, {float32}, {.shapes = {Shape{}}});
+  const auto below = [](const Tensor& i, const Tensor&, const Tensor&) { return i < kSteps; };
+  const auto nothing = [](const Tensor&, const Tensor&) {
+    return std::pair(constant(0.0F), constant(0.0F));
+  };
+  const State taking = layers(below, [&](const Tensor&, const Tensor&) {
+    return std::pair(constant(0.0F), queue.dequeue()[0]);
+  });
+  CHECK_FALSE(split_of(std::get<2>(taking)));
+  // The first part would ask for the size before the second has taken its element.
+  const State asking = layers(
+      [&](const Tensor&, const Tensor&, const Tensor&) { return queue.size() > 0; }, nothing);
+  CHECK_FALSE(split_of(std::get<2>(asking)));
+}
+
+TEST_CASE("loops: the gradients of one array stay in one part") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor v = weights(1), w = weights(2);
+  const TensorArray rows =
+      TensorArray(float32, {.size = kSteps + 1, .clear_after_read = false})
+          .unstack(constant(random_array<float>({kSteps + 1, kRows, kUnits}, 7)));
+  // Each layer reads the array, the second an element that the first reads one iteration later.
+  const State end = layers([](const Tensor& i, const Tensor&, const Tensor&) { return i < kSteps; },
+                           [&](const Tensor& i, const Tensor&) {
+                             return std::pair(matmul(rows.read(i), v), matmul(rows.read(i + 1), w));
+                           });
+  const auto found = gradients({reduce_sum(std::get<2>(end))}, {v, w});
+  PassLog log;
+  const Fetch fetches[] = {*found[0], *found[1]};
+  const PlanGraph plan = build_plan_graph(fetches, {}, log);
+  int loops = 0;
+  for (const PlanNode& node : plan.nodes) {
+    if (node.loop == nullptr) continue;
+    ++loops;
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < node.loop->feeds.size(); ++i) {
+      shapes.push_back(plan.spec(node.inputs[i]).shape);
+    }
+    const auto split = split_body(*node.loop, shapes);
+    if (!split) continue;
+    const int first = living(split->first, "TensorArrayWriteV3"),
+              second = living(split->second, "TensorArrayWriteV3");
+    CHECK(std::min(first, second) == 0);
+  }
+  CHECK(loops == 2);
+}
+
 ConfigProto with_threads(int threads, bool splits) {
   ConfigProto config;
   config.intra_op_parallelism_threads = threads;

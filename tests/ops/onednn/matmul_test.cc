@@ -97,6 +97,10 @@ TEST_CASE("empty sides give no result, an empty sum gives zeros") {
   check_matmul({0, 5, 7, false, false});
   check_matmul({5, 7, 0, true, false});
   check_matmul({5, 0, 7, false, true});
+  for (const bool relu : {false, true}) {
+    const auto kernel = onednn::make_matmul({3, 4, 0, false, false}, {.bias = true, .relu = relu});
+    CHECK(run_guarded(*kernel, {random_floats(12, 1), {}, {}}, {0})[0].empty());
+  }
 }
 
 TEST_CASE("a side that the library cannot index is an error") {
