@@ -17,8 +17,10 @@ std::vector<int> visible_devices(const std::string& list, int count, const char*
     return all;
   }
   if (count == 0) {
-    throw ValueError(fmt::format("visible_device_list '{}': the session has no {}", list, what),
-                     {.hint = "simulated.count, or --devices sim:N of the command, makes some"});
+    throw ValueError(
+        fmt::format("visible_device_list '{}': the session has no {}", list, what),
+        {.hint = "ConfigProto::simulated or ConfigProto::cuda, or --devices of the command, makes "
+                 "some"});
   }
   std::vector<int> numbers;
   for (std::size_t at = 0; at <= list.size();) {

@@ -10,7 +10,8 @@
 namespace towerflow::cuda::device {
 
 /// What a kernel writes about one of its data that is wrong: a label that is no class, an index
-/// that is no row. If several are, it is any of them.
+/// that is no row. If several are, the value and
+/// the position may be those of different ones.
 struct DataError {
   std::int32_t found = 0;     ///< 1 if there is one
   std::int64_t value = 0;     ///< the wrong number

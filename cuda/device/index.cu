@@ -5,9 +5,9 @@
 //                      tensor of these outer sizes. Gather then makes GatherNd of them; with depth
 //                      1 they are checked rows for scatters, since SortKeys skips negative ids.
 //   CheckAscending_INDEX   sets *error if ids are negative or not ascending, as SegmentSum wants
-//   them HistogramBins_T    values [n] -> ids [n]: the bin of each in `range` [2], as
-//   ops/math/bincount.cc
-//                      finds it; NaN sets *error and has none
+//                      them
+//   HistogramBins_T    values [n] -> ids [n]: the bin of each in `range` [2], as
+//                      ops/math/bincount.cc finds it; NaN sets *error and has none
 //   InTopK_INDEX       whether the class `targets[i]` is among the k largest of predictions
 //                      [rows, classes], as ops/nn/in_top_k.cc says; a warp for each row
 #include "cuda/device/arguments.h"

@@ -28,7 +28,7 @@ struct BatchOperand {
     }
     positions.add(matrix, 1);
     if (batches * matrix == x.shape.elements()) return;
-    bytes = (static_cast<std::size_t>(batches * matrix) * dtype_size(x.dtype) + 63) / 64 * 64;
+    bytes = rounded_to_pack(static_cast<std::size_t>(batches * matrix) * dtype_size(x.dtype));
     repeat.emplace(device, "BatchMatMulV2", x.dtype, std::move(positions));
   }
   const void* run(CudaQueue& queue, const LaunchArgs& args, std::byte* memory) const {

@@ -9,8 +9,6 @@ namespace {
 
 using Kind = DnnConvolutionSpec::Kind;
 
-std::size_t rounded_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 /// Copies filters between both layouts.
 class FilterTransposition {
  public:
@@ -29,7 +27,7 @@ class FilterTransposition {
     if (!g.channels_first) view.add(c, {k});
     positions_ = view.strided("a convolution");
   }
-  std::size_t bytes() const { return rounded_up(bytes_); }
+  std::size_t bytes() const { return rounded_to_pack(bytes_); }
   void to_dnn(CudaQueue& queue, const void* filter, void* made) const {
     launch(queue, load_, blocks_for(queue.device(), elements_), filter, made, elements_,
            positions_);

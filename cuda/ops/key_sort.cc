@@ -21,7 +21,7 @@ KeySort::KeySort(Device& device, std::int64_t keys, const char* op)
 }
 
 std::size_t KeySort::part() const {
-  return (static_cast<std::size_t>(keys_) * sizeof(std::uint32_t) + 63) / 64 * 64;
+  return rounded_to_pack(static_cast<std::size_t>(keys_) * sizeof(std::uint32_t));
 }
 
 KeySort::Rows KeySort::run(CudaQueue& queue, Rows given, std::byte* workspace, int bits) const {

@@ -11,7 +11,7 @@ std::unique_ptr<PreparedKernel> prepare_l2_loss(Device& device, const KernelRequ
   const cudaKernel_t square = device.kernel(kernel_name("Square", x.dtype));
   const CudaReduction sum(
       device, {.op = "Sum", .dtype = x.dtype, .shape = Shape{n}, .reduced = {true}, .divisor = 2});
-  const std::size_t squares = (x.bytes() + 63) / 64 * 64;
+  const std::size_t squares = rounded_to_pack(x.bytes());
   return make_kernel(
       [square, sum, n, squares](CudaQueue& queue, const LaunchArgs& args) {
         launch(queue, square, blocks_for(queue.device(), n), args.inputs[0], args.workspace, n);

@@ -16,7 +16,7 @@ class SliceRows {
   std::int64_t slices() const { return slices_; }  ///< of the tensor
   std::int64_t width() const { return width_; }    ///< elements of a slice
   std::size_t workspace_bytes() const {
-    return (static_cast<std::size_t>(rows_) * sizeof(std::int64_t) + 63) / 64 * 64;
+    return rounded_to_pack(static_cast<std::size_t>(rows_) * sizeof(std::int64_t));
   }
   /// Writes the numbers into the workspace, -1 for what is no slice; the queue's error is then that
   /// of the CPU.

@@ -19,7 +19,7 @@ struct BlockSizes {
 };
 
 std::size_t workspace_of(std::int64_t elements, DType dtype) {
-  return (static_cast<std::size_t>(elements) * dtype_size(dtype) + 63) / 64 * 64;
+  return rounded_to_pack(static_cast<std::size_t>(elements) * dtype_size(dtype));
 }
 
 /// Pads in the workspace, then copies.

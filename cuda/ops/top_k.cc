@@ -29,7 +29,7 @@ struct TopKPlan {
   /// Bytes of the places until they are converted.
   std::size_t places_bytes() const {
     const auto bytes = static_cast<std::size_t>(results()) * sizeof(std::int32_t);
-    return widens ? (bytes + 63) / 64 * 64 : 0;
+    return widens ? rounded_to_pack(bytes) : 0;
   }
   void* places(const LaunchArgs& args) const { return widens ? args.workspace : args.outputs[1]; }
   void finish(CudaQueue& queue, const LaunchArgs& args) const {

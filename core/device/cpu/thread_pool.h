@@ -89,8 +89,8 @@ class ThreadPool {
   class Blocked {
    public:
     explicit Blocked(ThreadPool& pool);
-    /// Also helps others until `done()` or until there has been nothing to do for a while. Only a
-    /// thread that holds no lock may do so.
+    /// Also helps others until `done()` or until there has been nothing to do for a while. A
+    /// lock that the thread holds must be one that no slice of a kernel takes.
     template <class Done>
     Blocked(ThreadPool& pool, const Done& done) : pool_(pool), released_(is_computing(pool)) {
       if (released_) pool_.help_until(done, true);
