@@ -40,6 +40,14 @@ struct ModelOption {
   bool of_training = false;
 };
 
+/// Returns the names in a list of named values, for ModelOption::choices.
+template <class Value>
+std::vector<std::string> names_of(const std::vector<std::pair<std::string, Value>>& named) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : named) names.push_back(name);
+  return names;
+}
+
 /// Returns an option as it stands in a command: "--relu-logits", "--depth 20"; "without
 /// --relu-logits" for a flag that is off.
 std::string option_text(const std::string& name, const OptionValue& value);
