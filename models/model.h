@@ -96,6 +96,7 @@ struct TrainingGraph {
   std::optional<Tensor> learning_rate{};
   /// The losses and what each of them trains, for `who_trains`; if empty, those of the stages.
   std::vector<TrainedLoss> trained{};
+  std::int64_t counts_per_step = 1;  ///< by which a step increases global_step
 };
 
 /// The evaluation graph of a model, in the default graph: values that are summed over all batches.
