@@ -171,8 +171,6 @@ class OtherModels(Scratch):
         train = ["train", "multi_gpu_model", "--num-towers", 2, "--max-steps", 1]
         self.assert_error(run(*train, "--embedding", "--averager", "second"), 1, "TypeError",
                           "'hidden/table:0' is IndexedSlices")
-        self.assert_error(run(*train, "--forget-reuse"), 1, "hidden/w already exists",
-                          "reuse_variables()")
         self.assertIn("multi_gpu_model, 2 towers", self.run_ok("explain", "multi_gpu_model"))
 
     def test_batch_norm(self):
@@ -202,11 +200,6 @@ class OtherModels(Scratch):
 
     def test_an_unknown_mistake(self):
         self.assert_error(run("mistakes", "none_such"), 1, "`towerflow mistakes` lists all")
-
-    def test_mistakes_of_the_gan(self):
-        train = ["train", "three_stage_gan", "--max-steps", 1]
-        self.assert_error(run(*train, "--separate-scopes"), 1, "discriminator/real_discriminator")
-        self.assert_error(run(*train, "--leave-reuse-on"), 1, "generator/conv1/kernel/Adam")
 
 
 class Continuing(Scratch):
