@@ -40,6 +40,14 @@ struct ModelOption {
   bool of_training = false;
 };
 
+/// Returns the names in a list of named values, for ModelOption::choices.
+template <class Value>
+std::vector<std::string> names_of(const std::vector<std::pair<std::string, Value>>& named) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : named) names.push_back(name);
+  return names;
+}
+
 /// Returns an option as it stands in a command: "--relu-logits", "--depth 20"; "without
 /// --relu-logits" for a flag that is off.
 std::string option_text(const std::string& name, const OptionValue& value);
@@ -88,6 +96,7 @@ struct TrainingGraph {
   std::optional<Tensor> learning_rate{};
   /// The losses and what each of them trains, for `who_trains`; if empty, those of the stages.
   std::vector<TrainedLoss> trained{};
+  std::int64_t counts_per_step = 1;  ///< by which a step increases global_step
 };
 
 /// The evaluation graph of a model, in the default graph: values that are summed over all batches.

@@ -84,11 +84,16 @@ class RunRecorder : public tf::train::CheckpointSaverListener {
   bool written_ = false;
 };
 
-/// Maps steps to stages.
+/// Maps steps to stages, and the count of steps in a graph to steps.
 class Stages {
  public:
-  Stages(const Model& model, const OptionValues& values, std::int64_t steps)
-      : model_(model), ends_(ends_of_stages(model, values, steps)), steps_(steps) {}
+  Stages(const Model& model, const OptionValues& values, std::int64_t steps,
+         std::int64_t counts_per_step)
+      : model_(model),
+        ends_(ends_of_stages(model, values, steps)),
+        steps_(steps),
+        counts_per_step_(counts_per_step) {}
+  std::int64_t step_of(std::int64_t global_step) const { return global_step / counts_per_step_; }
   /// Returns the index of the stage of step `step`, counted from 0.
   std::size_t at(std::int64_t step) const {
     std::size_t stage = 0;
@@ -102,6 +107,7 @@ class Stages {
   const Model& model_;
   std::vector<std::int64_t> ends_;
   std::int64_t steps_;
+  std::int64_t counts_per_step_;
 };
 
 /// Watches a loss only during its stage: in other stages, fetching it would compute it needlessly.
@@ -111,7 +117,7 @@ class StageNanHook : public tf::train::NanTensorHook {
                tf::train::NanTensorOptions options)
       : NanTensorHook(loss, std::move(options)), stages_(stages), stage_(stage) {}
   tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
-    watches_ = stages_.at(context.global_step()) == stage_;
+    watches_ = stages_.at(stages_.step_of(context.global_step())) == stage_;
     return watches_ ? NanTensorHook::before_run(context) : tf::train::SessionRunArgs{};
   }
   void after_run(tf::train::SessionRunContext& context,
@@ -141,7 +147,7 @@ class StepHook : public tf::train::SessionRunHook {
         on_step_(on_step) {}
 
   tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
-    step_ = context.global_step();
+    step_ = stages_.step_of(context.global_step());
     const StageOps& stage = graph_.stages[stages_.at(step_)];
     tf::train::SessionRunArgs args{{stage.losses.begin(), stage.losses.end()}, {}};
     for (const auto& part : stage.parts) args.fetches.emplace_back(part.second);
@@ -237,14 +243,14 @@ Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGr
     if (graph.learning_rate) summary_options.learning_rate = *graph.learning_rate;
     if (fed_rate) summary_options.learning_rate = *fed_rate;
     hooks.push_back(std::make_shared<tf::train::SummarySaverHook>(tf::train::SummarySaverOptions{
-        .save_steps = kSummaryEvery,
+        .save_steps = kSummaryEvery * graph.counts_per_step,
         .output_dir = options.train_dir,
         .summary_op = merged_summaries(summaries_of(graph), graph.grads, summary_options),
         .use_step_before_run = true}));
   }
   if (options.max_steps) {
     hooks.push_back(std::make_shared<tf::train::StopAtStepHook>(
-        tf::train::StopAtStepOptions{.last_step = options.max_steps}));
+        tf::train::StopAtStepOptions{.last_step = *options.max_steps * graph.counts_per_step}));
   }
   hooks.push_back(step_hook);
   return hooks;
@@ -318,10 +324,9 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   if (const auto staged = steps_of_stages(model, options.values)) {
     options.max_steps = std::min(*staged, options.max_steps.value_or(*staged));
   }
-  const Stages stages(model, options.values,
-                      std::min(examples / step_size, options.max_steps.value_or(examples)));
+  const std::int64_t steps = std::min(examples / step_size, options.max_steps.value_or(examples));
   // Of processes that share the examples, some have one more.
-  if (processes.several()) options.max_steps = stages.steps();
+  if (processes.several()) options.max_steps = steps;
   tf::train::TrainingFolder folder;
   if (!options.train_dir.empty()) {
     folder = {options.train_dir, {.restart = options.restart}};
@@ -329,7 +334,7 @@ TrainResult train(const Model& model, const TrainOptions& asked,
     if (!options.seed) options.seed = draw_seed();
   }
   processes.require_same(fmt::format("{}, {} steps of {} towers with {} examples each", model.name,
-                                     stages.steps(), options.num_towers, options.batch_size));
+                                     steps, options.num_towers, options.batch_size));
 
   Graph graph;
   const auto default_graph = graph.as_default();
@@ -369,6 +374,7 @@ TrainResult train(const Model& model, const TrainOptions& asked,
          .epoch_examples = result.examples_per_epoch,
          .epoch_steps = parallel::GlobalBatch(step_size).steps(result.examples_per_epoch)});
   }
+  const Stages stages(model, options.values, steps, built.counts_per_step);
   const auto step_hook =
       std::make_shared<StepHook>(stages, built, fed_rate, learning_rate, model.mean_loss,
                                  std::max<std::int64_t>(result.examples_per_epoch / step_size, 1),
@@ -385,24 +391,28 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,
        .hooks = std::move(hooks),
-       .save_checkpoint_steps = options.save_every,
+       .save_checkpoint_steps = options.save_every * built.counts_per_step,
        .saver_listeners = {record},
        .save_summaries_steps = 0,
        .log_step_count_steps = 0,
        .config = session_config(options.num_towers, options.devices),
        .global_step = built.global_step,
        .input_files = files});
-  result.first_step = sess.global_step();
+  result.first_step = stages.step_of(sess.global_step());
   if (folder) {
     result.resumed_from = folder.resumed_from();
-    if (result.resumed_from.empty() && !folder.replaces()) record->write(result.first_step);
+    if (result.resumed_from.empty() && !folder.replaces()) record->write(sess.global_step());
   }
   // Ends at the latest when a tower has read all its epochs.
   tf::with(sess, [&](auto&) {
-    while (!sess.should_stop()) sess.run(built.stages[stages.at(sess.global_step())].train_op);
+    while (!sess.should_stop()) {
+      const std::int64_t step = stages.step_of(sess.global_step());
+      sess.run(built.stages[stages.at(step)].train_op);
+    }
   });
 
-  result.steps = sess.global_step();
+  result.global_step = sess.global_step();
+  result.steps = stages.step_of(result.global_step);
   result.stopped = step_hook->stopped || stop->asked();
   result.loss = step_hook->loss;
   if (folder) result.checkpoint = folder.checkpoint();

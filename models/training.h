@@ -91,6 +91,7 @@ struct TrainResult {
   std::optional<double> examples_per_second{};
   std::optional<double> loss{};  ///< of the last step, if this run made a step
   std::string checkpoint;        ///< path prefix; empty if none was written
+  std::int64_t global_step = 0;  ///< at the end; see TrainingGraph::counts_per_step
 };
 
 /// Trains a model until a tower has read all its epochs (OutOfRangeError ends the run), and joins

@@ -117,9 +117,9 @@ void print_first_step(std::int64_t step) {
   flush_output();
 }
 
-void print_left_over(const models::TrainResult& result) {
+void print_left_over(const models::Model& model, const models::TrainResult& result) {
   for (std::size_t tower = 0; tower < result.left_over.size(); ++tower) {
-    fmt::print("tower_{}: {} examples left over, too few for a batch.\n", tower,
+    fmt::print("{}_{}: {} examples left over, too few for a batch.\n", model.tower, tower,
                result.left_over[tower]);
   }
 }
@@ -138,7 +138,11 @@ void print_result(const models::TrainResult& result, const TrainArguments& argum
     fmt::print("Done training for {} steps.\n", result.steps);
   } else {
     fmt::print("Done training for {} epochs, {} steps.\n", options.num_epochs, result.steps);
-    print_left_over(result);
+    print_left_over(*arguments.model, result);
+  }
+  if (result.global_step != result.steps) {
+    fmt::print("The graph counts several steps for each: its global_step is {}.\n",
+               result.global_step);
   }
   if (!result.checkpoint.empty()) fmt::print("Checkpoint: {}\n", result.checkpoint);
   if (!arguments.json) return;

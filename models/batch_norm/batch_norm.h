@@ -5,6 +5,7 @@
 
 #include "core/graph/operand.h"
 #include "models/data_set.h"
+#include "parallel/lockstep.h"
 #include "train/optimizer.h"
 
 namespace towerflow::models::batch_norm {
@@ -48,11 +49,23 @@ Collecting way(const std::string& name);
 ///
 /// shapes   images [N, 784] -> logits [N, 10]
 Tensor inference(const Tensor& images, bool training);
+/// Builds this network in all towers side by side for a training, normalized by the moments of all.
+///
+/// shapes   images and logits as above, one of each per tower
+std::vector<Tensor> synchronised_inference(const parallel::types::Lockstep& towers,
+                                           const std::vector<Tensor>& images);
 
 struct TowersOptions {
   int num_gpus = 2;
   Collecting collecting = Collecting::after;
   Operand learning_rate = 0.05;
+  /// Whether the step leaves out the optimizer of the fully connected layers, as the text's first
+  /// two ways do.
+  bool forget_fc = false;
+  /// Whether the optimizers wait for the updates of the moving averages, and the averages of the
+  /// variables for the optimizers. In the text only the group of them waits: what
+  /// `control_dependencies` surrounds there was made before.
+  bool ordered = false;
 };
 
 /// The training graph in the default graph.
@@ -61,7 +74,7 @@ struct Towers {
   std::vector<Tensor> losses;       ///< one per tower
   std::vector<GradAndVar> grads;    ///< averaged
   std::vector<Fetch> updates;       ///< as collected, including duplicates
-  Operation apply_gradient_op;      ///< of both optimizers
+  Operation apply_gradient_op;      ///< of both optimizers, or of one: TowersOptions::forget_fc
   Operation variables_averages_op;  ///< moving averages of all trainable variables
   Operation train_op;               ///< runs all of these
 };

@@ -10,10 +10,12 @@ namespace towerflow::models::batch_norm {
 namespace {
 
 TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
-  const OptionValue collecting = option_value(kModel, options.values, "collecting");
+  const auto value = [&](const char* name) { return option_value(kModel, options.values, name); };
   const Towers towers = build_towers({.num_gpus = options.num_towers,
-                                      .collecting = way(std::get<std::string>(collecting)),
-                                      .learning_rate = options.learning_rate},
+                                      .collecting = way(std::get<std::string>(value("collecting"))),
+                                      .learning_rate = options.learning_rate,
+                                      .forget_fc = std::get<bool>(value("forget-fc")),
+                                      .ordered = std::get<bool>(value("ordered"))},
                                      input());
   return {.global_step = towers.global_step,
           .stages = {{towers.train_op, towers.losses}},
@@ -67,8 +69,18 @@ const Model kModel{
                           "all, in_order or merged; or synchronised with the layer",
                  .value = std::string("after"),
                  .kept = true,
-                 .choices = {"extended", "after", "replaced", "first", "last", "all", "in_order",
-                             "merged", "synchronised"}}},
+                 .choices = names_of(ways())},
+                {.name = "forget-fc",
+                 .about = "leave the optimizer of the fully connected layers out of the step, as "
+                          "the source text does by mistake with extended and after: nothing trains "
+                          "them",
+                 .value = false,
+                 .of_training = true},
+                {.name = "ordered",
+                 .about = "run the updates of the moving averages first, then the optimizers, then "
+                          "the averages of the variables; the source text orders none of them",
+                 .value = false,
+                 .of_training = true}},
     .data = &kDigits,
     .input = digits_of_towers,
     .test_input = ordered_inputs,

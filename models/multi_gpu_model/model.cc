@@ -15,14 +15,15 @@ Config config_of(const OptionValues& values) {
 }
 
 TrainingGraph build_training(const BuildOptions& options, const InputFunction& input) {
-  const OptionValue averager = option_value(kModel, options.values, "averager");
-  const OptionValue forget = option_value(kModel, options.values, "forget-reuse");
-  const Program program = build({.num_gpus = options.num_towers,
-                                 .config = config_of(options.values),
-                                 .learning_rate = options.learning_rate,
-                                 .next_batch = input(),
-                                 .reuse = !std::get<bool>(forget),
-                                 .second_averager = std::get<std::string>(averager) == "second"});
+  const auto value = [&](const char* name) { return option_value(kModel, options.values, name); };
+  const Program program =
+      build({.num_gpus = options.num_towers,
+             .config = config_of(options.values),
+             .learning_rate = options.learning_rate,
+             .next_batch = input(),
+             .reuse = !std::get<bool>(value("forget-reuse")),
+             .updates_wait = !std::get<bool>(value("updates-at-once")),
+             .second_averager = std::get<std::string>(value("averager")) == "second"});
   return {.global_step = program.global_step,
           .stages = {{program.train_op, tf::get_collection("loss", program.train_scope)}},
           .grads = program.grads,
@@ -77,8 +78,14 @@ const models::Model kModel{
                  .kept = true,
                  .most = 4096},
                 {.name = "forget-reuse",
-                 .about = "build the second tower without reuse, a mistake of the source text: its "
-                          "variables exist already",
+                 .about = "build every model without reuse, a mistake of the source text: the "
+                          "variables of the second tower, or of the model in scope test/, exist "
+                          "already",
+                 .value = false,
+                 .of_training = true},
+                {.name = "updates-at-once",
+                 .about = "update a variable as soon as its own gradient is averaged, as the "
+                          "source text does: in TensorFlow another gradient may still read it",
                  .value = false,
                  .of_training = true}},
     .data = &kDigits,

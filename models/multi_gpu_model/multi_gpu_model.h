@@ -60,9 +60,12 @@ struct TowersOptions {
   Config config{};
   Operand learning_rate = 0.5;
   BatchFunction next_batch{};  ///< called in each tower; if empty, towers must be fed
-  /// Whether towers after the first reuse its variables. The original program forgot this, so that
-  /// its second tower failed with ValueError.
+  /// Whether towers after the first, and the model in scope `test`, reuse its variables. The
+  /// original program forgot this, so that its second model failed with ValueError.
   bool reuse = true;
+  /// Whether all updates wait for all averaged gradients. In the original program each waits for
+  /// its own only.
+  bool updates_wait = true;
   bool second_averager = false;  ///< averages with average_packed
 };
 

@@ -105,9 +105,11 @@ void multi_gpu_model(const TowersOptions& options, Program& program) {
   for (std::size_t i = 0; i < averaged.size(); ++i) {
     program.grads.push_back({averaged[i], variables[i]});
   }
-  // In TensorFlow, tf.gradients leaves open whether a gradient that is still being computed reads
-  // a variable before or after its update; the updates wait for all of them.
-  const auto after = tf::control_dependencies(std::vector<Fetch>(averaged.begin(), averaged.end()));
+  // Without this, TensorFlow leaves open whether a gradient that is still being computed reads a
+  // variable before or after its update. Here a plan reads it before in any case.
+  std::vector<Fetch> before;
+  if (options.updates_wait) before.assign(averaged.begin(), averaged.end());
+  const auto after = tf::control_dependencies(before);
   program.train_op = opt.apply_gradients(program.grads, {.global_step = program.global_step});
 }
 
@@ -121,7 +123,7 @@ Program build(const TowersOptions& options) {
   }
   const auto test_scope = tf::name_scope("test");
   program.test_scope = test_scope.name();
-  const auto vars = tf::variable_scope(tf::get_variable_scope(), {.reuse = true});
+  const auto vars = tf::variable_scope(tf::get_variable_scope(), {.reuse = options.reuse});
   tf::add_to_collection("test_model", Model(false, options.config));
   return program;
 }

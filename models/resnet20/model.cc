@@ -148,7 +148,7 @@ const Model kModel{
                           "in_order, one after another, or merged, taken as one batch",
                  .value = std::string("first"),
                  .kept = true,
-                 .choices = {"first", "last", "all", "in_order", "merged"}},
+                 .choices = names_of(tf::update_ops_policies())},
                 {.name = "variable-strategy",
                  .about =
                      "where variables are kept: on the CPU, or balanced by bytes over the GPUs",

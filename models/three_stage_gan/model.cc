@@ -21,7 +21,8 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
                     .next_input = [&] { return holed_digits(next_batch(), random_hole); },
                     .separate_scopes = flag(options.values, "separate-scopes"),
                     .leave_reuse_on = flag(options.values, "leave-reuse-on"),
-                    .strict_slots = flag(options.values, "leave-reuse-on")});
+                    .collect_by_tower = flag(options.values, "collect-by-tower"),
+                    .tutorial_averager = flag(options.values, "tutorial-averager")});
   const auto stage = [&](const Stage& of, Tensor Losses::*loss) {
     StageOps ops{of.train_op, {}};
     for (const Tower& tower : towers.towers) ops.losses.push_back(tower.losses.*loss);
@@ -118,6 +119,17 @@ const Model kModel{
                 {.name = "leave-reuse-on",
                  .about = "leave the root scope in reuse mode, a mistake of the source text: the "
                           "optimizers, strict as TensorFlow's, cannot create their slots",
+                 .value = false,
+                 .of_training = true},
+                {.name = "tutorial-averager",
+                 .about =
+                     "average as the CIFAR-10 tutorial does, a mistake of the source text: the "
+                     "averager fails on gradients that are absent",
+                 .value = false,
+                 .of_training = true},
+                {.name = "collect-by-tower",
+                 .about = "collect Tower_i/discriminator, a mistake that the source text asks "
+                          "about: no variable has the name of a tower",
                  .value = false,
                  .of_training = true}},
     .data = &kDigits,

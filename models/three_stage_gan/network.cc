@@ -61,20 +61,32 @@ Input placeholders() {
           tf::placeholder(tf::float32, {.shape = shape, .name = "mask"})};
 }
 
-/// Returns the trainable variables whose names begin with `discriminator`, the same for every
-/// tower: name scopes such as Tower_1 are not part of variable names.
-std::vector<Variable> discriminator_variables() {
-  std::vector<Variable> variables =
-      tf::get_collection<Variable>(tf::GraphKeys::TRAINABLE_VARIABLES, "discriminator");
+/// Returns the trainable variables whose names begin with `scope`. With `discriminator` they are
+/// the same for every tower: name scopes such as Tower_1 are not part of variable names.
+Collected<Variable> trainable_variables(const std::string& scope) {
+  auto variables = tf::get_collection<Variable>(tf::GraphKeys::TRAINABLE_VARIABLES, scope);
   const auto more =
-      tf::get_collection<Variable>(tf::GraphKeys::TRAINABLE_RESOURCE_VARIABLES, "discriminator");
+      tf::get_collection<Variable>(tf::GraphKeys::TRAINABLE_RESOURCE_VARIABLES, scope);
   variables.insert(variables.end(), more.begin(), more.end());
   return variables;
 }
 
-void apply(Stage& stage, tf::train::Optimizer& opt, const Variable& global_step) {
-  // Averages only the gradients that exist; a variable without any stays unchanged.
-  stage.grads = tf::average_gradients(stage.tower_grads);
+/// The averager of the CIFAR-10 tutorial.
+std::vector<GradAndVar> average_all(const std::vector<std::vector<GradAndVar>>& tower_grads) {
+  std::vector<GradAndVar> average_grads;
+  for (std::size_t i = 0; i < tower_grads[0].size(); ++i) {
+    std::vector<Tensor> grads;
+    for (const auto& tower : tower_grads) grads.push_back(tf::expand_dims(tower[i].grad, 0));
+    average_grads.push_back({tf::reduce_mean(tf::concat(grads, 0), 0), tower_grads[0][i].var});
+  }
+  return average_grads;
+}
+
+void apply(Stage& stage, tf::train::Optimizer& opt, const TowersOptions& options,
+           const Variable& global_step) {
+  // The library averages only the gradients that exist; a variable without any stays unchanged.
+  stage.grads = options.tutorial_averager ? average_all(stage.tower_grads)
+                                          : tf::average_gradients(stage.tower_grads);
   stage.train_op = opt.apply_gradients(stage.grads, {.global_step = global_step});
 }
 
@@ -121,7 +133,7 @@ Towers build_towers(const TowersOptions& options) {
       discm_only_opt(options.learning_rate), full_opt(options.learning_rate);
   for (tf::train::Optimizer* opt :
        std::initializer_list<tf::train::Optimizer*>{&gen_only_opt, &discm_only_opt, &full_opt}) {
-    opt->set_strict_slots(options.strict_slots);
+    opt->set_strict_slots(options.leave_reuse_on);
   }
   const auto build_all = [&] {
     for (int i = 0; i < options.num_gpus; ++i) {
@@ -134,8 +146,9 @@ Towers build_towers(const TowersOptions& options) {
       }
       tf::get_variable_scope().reuse_variables();
       towers.gen_only.tower_grads.push_back(gen_only_opt.compute_gradients(losses.gen_only));
+      const std::string prefix = options.collect_by_tower ? scope.name() : "";
       towers.discm_only.tower_grads.push_back(discm_only_opt.compute_gradients(
-          losses.discm_only, {.var_list = discriminator_variables()}));
+          losses.discm_only, {.var_list = trainable_variables(prefix + "discriminator")}));
       towers.full.tower_grads.push_back(full_opt.compute_gradients(losses.full));
       towers.towers.push_back(std::move(tower));
     }
@@ -147,9 +160,9 @@ Towers build_towers(const TowersOptions& options) {
     const auto vars = tf::variable_scope(tf::get_variable_scope());
     build_all();
   }
-  apply(towers.gen_only, gen_only_opt, towers.global_step);
-  apply(towers.discm_only, discm_only_opt, towers.global_step);
-  apply(towers.full, full_opt, towers.global_step);
+  apply(towers.gen_only, gen_only_opt, options, towers.global_step);
+  apply(towers.discm_only, discm_only_opt, options, towers.global_step);
+  apply(towers.full, full_opt, options, towers.global_step);
   return towers;
 }
 

@@ -62,11 +62,15 @@ struct TowersOptions {
   /// reuses variables in `discriminator/fake_discriminator` that do not exist: ValueError with the
   /// nearest name.
   bool separate_scopes = false;
-  /// Whether to leave the root scope in reuse mode, as the original program's loop does.
-  /// TensorFlow's optimizers then cannot create their slots; those of this library can unless they
-  /// are strict.
+  /// Whether to leave the root scope in reuse mode, as the original program's loop does, with
+  /// optimizers that cannot create their slots then, as TensorFlow's cannot.
   bool leave_reuse_on = false;
-  bool strict_slots = false;
+  /// Whether each tower collects `Tower_i/discriminator`, as the original program asks whether it
+  /// must. No variable has such a name, so that the optimizer has nothing to train: ValueError.
+  bool collect_by_tower = false;
+  /// Whether to average as the CIFAR-10 tutorial does, whose function the original program takes
+  /// over: it expands every gradient, also those that are absent: ValueError.
+  bool tutorial_averager = false;
   /// The number of towers, from the last one, whose full loss is that of the generator, so that the
   /// discriminator has no gradient in them.
   int towers_without_discriminator = 0;

@@ -36,13 +36,22 @@ std::vector<std::string> pictures_below(const std::string& folder) {
   return pictures;
 }
 
+/// Returns whether a folder has files of CIFAR-10, which are then taken and not its pictures.
+bool has_cifar10(const std::string& folder) {
+  std::error_code error;
+  return fs::exists(fs::path(folder) / "data_batch_1.bin", error) ||
+         fs::exists(fs::path(folder) / "test_batch.bin", error);
+}
+
 std::vector<std::string> image_files(const std::string& folder, Part part) {
-  const std::vector<std::string> pictures = pictures_below(folder);
+  std::vector<std::string> pictures;
+  if (!has_cifar10(folder)) pictures = pictures_below(folder);
   if (pictures.empty()) return cifar10::kImages.files_of(folder, part);
   if (pictures.size() < kTestEvery) {
-    throw errors::InvalidArgumentError(fmt::format("'{}' has {} pictures, at least {} are needed",
-                                                   folder, pictures.size(), kTestEvery),
-                                       {.hint = "every tenth is kept for tests"});
+    throw errors::InvalidArgumentError(
+        fmt::format("'{}' has {} picture{}, at least {} are needed", folder, pictures.size(),
+                    pictures.size() == 1 ? "" : "s", kTestEvery),
+        {.hint = "every tenth is kept for tests"});
   }
   std::vector<std::string> files;
   for (std::size_t i = 0; i < pictures.size(); ++i) {

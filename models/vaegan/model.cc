@@ -50,7 +50,10 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
   const Towers towers = build_towers({.num_towers = options.num_towers,
                                       .learning_rate = options.learning_rate,
                                       .sizes = sizes,
-                                      .unordered = flag(options.values, "unordered")},
+                                      .unordered = flag(options.values, "unordered"),
+                                      .mean_losses = flag(options.values, "mean-losses"),
+                                      .unclipped = flag(options.values, "unclipped"),
+                                      .leave_reuse_on = flag(options.values, "leave-reuse-on")},
                                      resized_input);
   StageOps ops{towers.train_op, {}};
   TrainedLoss e{"L_e", {}, towers.train_e}, g{"L_g", {}, towers.train_g},
@@ -66,7 +69,8 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
   TrainingGraph graph{.global_step = towers.global_step,
                       .stages = {ops},
                       .grads = towers.grads,
-                      .trained = {e, g, d}};
+                      .trained = {e, g, d},
+                      .counts_per_step = towers.counts_per_step};
   if (options.tb_logging) graph.summaries = summaries_of(towers);
   return graph;
 }
@@ -145,9 +149,25 @@ const Model kModel{
                 {.name = "unordered",
                  .about = "leave the three updates and those of the moments in no order, and count "
                           "three steps for each, mistakes of the published program kept for "
-                          "teaching",
+                          "teaching; checkpoints are then numbered by that count",
                  .value = false,
-                 .kept = true}},
+                 .kept = true},
+                {.name = "mean-losses",
+                 .about = "divide KL and LL by the batch; the published program sums them, so that "
+                          "they grow with a tower's batch and two towers do not train as one with "
+                          "twice the batch",
+                 .value = false,
+                 .kept = true},
+                {.name = "unclipped",
+                 .about = "minimize the losses as they are; the published program clips them to "
+                          "-100 .. 100, and a loss beyond that trains nothing",
+                 .value = false,
+                 .kept = true},
+                {.name = "leave-reuse-on",
+                 .about = "leave the root scope in reuse mode, a mistake of the published program: "
+                          "the optimizers, strict as TensorFlow's, cannot create their slots",
+                 .value = false,
+                 .of_training = true}},
     .data = &kImages,
     .one_pipeline = true,
     .input = shuffled_inputs,

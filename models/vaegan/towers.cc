@@ -5,6 +5,8 @@ namespace towerflow::models::vaegan {
 namespace {
 
 constexpr double kLimit = 100;  // of what the networks minimize; there is no gradient beyond
+// The weights of the losses, which the published program feeds, always as 1.
+constexpr double kKlParam = 1, kLlParam = 1, kGParam = 1;
 
 /// Says how the pass of a name normalizes.
 using PassFunction = std::function<Pass(const char* name)>;
@@ -52,7 +54,10 @@ std::vector<Variable> variables_with(const char* part) {
 
 /// One of the three networks in training.
 struct Trained {
-  Trained(const char* name, const Tensor& rate) : part(name), opt(rate, {.epsilon = 1.0}) {}
+  Trained(const char* name, const Tensor& rate, bool strict_slots)
+      : part(name), opt(rate, {.epsilon = 1.0}) {
+    opt.set_strict_slots(strict_slots);
+  }
   void add_tower(const Tensor& loss) {
     tower_grads.push_back(opt.compute_gradients(loss, {.var_list = variables_with(part)}));
   }
@@ -86,9 +91,12 @@ Tensor divergence(const Code& code) {
   return -0.5 * tf::reduce_sum(terms, 1);
 }
 
-Losses loss(const Tensor& x, const Inference& made, const Sizes& sizes) {
+Losses loss(const Tensor& x, const Inference& made, const Sizes& sizes, bool means) {
   const auto side = static_cast<double>(sizes.image_size);
-  const auto per_value = [&](const Tensor& sum) { return sum / side / side / double{kChannels}; };
+  const auto per_value = [&](const Tensor& sum) {
+    const Tensor value = sum / side / side / double{kChannels};
+    return means ? value / static_cast<double>(x.get_shape()[0]) : value;
+  };
   Losses losses;
   losses.sse = tf::reduce_mean(tf::square(x - made.x_tilde));
   losses.kl = per_value(tf::reduce_sum(divergence(made.z_x)));
@@ -110,7 +118,9 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
   towers.lr_e = balanced(options.learning_rate, d_real);
   towers.lr_g = balanced(options.learning_rate, d_real);
   towers.lr_d = balanced(options.learning_rate, d_fake);
-  Trained d("dis", towers.lr_d), g("gen", towers.lr_g), e("enc", towers.lr_e);
+  const bool strict = options.leave_reuse_on;
+  Trained d("dis", towers.lr_d, strict), g("gen", towers.lr_g, strict),
+      e("enc", towers.lr_e, strict);
 
   // prettytensor's decay of averages: small at first, but by a count of steps of its own that
   // nothing increases.
@@ -120,10 +130,8 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
     rate = 1.0 - tf::minimum(0.9997, tf::maximum(0.9, more / most));
   }
   const BatchFunction next_batch = input();
-  Inference made;
-  {
-    // Entering the scope again keeps reuse_variables() from outliving the loop.
-    const auto vars = tf::variable_scope(tf::get_variable_scope());
+  Inference made;  // after the loop, by the last tower, whose D balances the next rates
+  const auto build_all = [&] {
     for (int i = 0; i < options.num_towers; ++i) {
       const auto device = tf::device("/gpu:" + std::to_string(i));
       const auto scope = tf::name_scope(std::string(kTowerName) + "_" + std::to_string(i));
@@ -133,12 +141,12 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
       };
       const Tensor x = next_batch().features;
       made = inference(x, options.sizes, pass);
-      const Losses losses = loss(x, made, options.sizes);
-      const auto clipped = [](const Tensor& sum) {
-        return tf::clip_by_value(sum, -kLimit, kLimit);
+      const Losses losses = loss(x, made, options.sizes, options.mean_losses);
+      const auto clipped = [&](const Tensor& sum) {
+        return options.unclipped ? sum : tf::clip_by_value(sum, -kLimit, kLimit);
       };
-      const Tensor l_e = clipped(losses.kl * 1.0 + losses.ll);
-      const Tensor similarity = losses.ll * 1.0, fooling = losses.g * 1.0;
+      const Tensor l_e = clipped(losses.kl * kKlParam + losses.ll);
+      const Tensor similarity = losses.ll * kLlParam, fooling = losses.g * kGParam;
       const Tensor l_g = clipped(similarity + fooling);
       const Tensor l_d = clipped(losses.d);
       towers.towers.push_back({losses, l_e, l_g, l_d});
@@ -147,12 +155,20 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
       g.add_tower(l_g);
       d.add_tower(l_d);
     }
+  };
+  if (options.leave_reuse_on) {
+    build_all();
+  } else {
+    // Entering the scope again keeps reuse_variables() from outliving the loop.
+    const auto vars = tf::variable_scope(tf::get_variable_scope());
+    build_all();
   }
   const Tensor mean_d_x = tf::reduce_mean(made.x.d), mean_d_x_p = tf::reduce_mean(made.x_p.d);
   for (Trained* network : {&e, &g, &d}) {
     network->grads = average_gradients(network->tower_grads);
     towers.grads.insert(towers.grads.end(), network->grads.begin(), network->grads.end());
   }
+  if (options.unordered) towers.counts_per_step = 3;
   std::vector<Operation> applied;
   {
     std::vector<Operation> before;

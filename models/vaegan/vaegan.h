@@ -72,13 +72,14 @@ struct Inference {
 
 struct Losses {
   Tensor sse;  ///< mean squared error of x_tilde; trains nothing
-  Tensor kl;   ///< divergence of the codes from a normal distribution, a sum over the batch
+  Tensor kl;   ///< divergence of the codes from a normal distribution
   Tensor d;    ///< what the discriminator minimizes
   Tensor g;    ///< how little it takes generated images for real ones
-  Tensor ll;   ///< squared distance of the features of x and x_tilde, a sum over the batch
+  Tensor ll;   ///< squared distance of the features of x and x_tilde
 };
-/// The sums over the batch are divided by the number of values in an image.
-Losses loss(const Tensor& x, const Inference& made, const Sizes& sizes);
+/// KL and LL are sums over the batch, or means if `means`, divided by the number of values in an
+/// image.
+Losses loss(const Tensor& x, const Inference& made, const Sizes& sizes, bool means);
 
 struct TowersOptions {
   int num_towers = 1;
@@ -87,6 +88,15 @@ struct TowersOptions {
   /// Whether to leave the updates in no order, as the published program does: each of the three
   /// optimizers counts the step, and all passes of all towers move one set of averages.
   bool unordered = false;
+  /// Whether KL and LL are means over the batch. The published program takes sums: they grow with a
+  /// tower's batch, so that two towers do not train as one with twice the batch.
+  bool mean_losses = false;
+  /// Whether to minimize the losses as they are. The published program clips them to -100 .. 100,
+  /// so that there is no gradient while a loss is beyond.
+  bool unclipped = false;
+  /// Whether to leave the root scope in reuse mode after the loop over towers, with optimizers that
+  /// cannot create their slots then, as TensorFlow's cannot: ValueError.
+  bool leave_reuse_on = false;
 };
 
 struct Tower {
@@ -97,6 +107,7 @@ struct Tower {
 /// The training graph in the default graph.
 struct Towers {
   Variable global_step;
+  std::int64_t counts_per_step = 1;  ///< by which a step increases global_step
   Tensor lr_e, lr_g, lr_d;
   std::vector<Tower> towers;
   std::vector<GradAndVar> grads;  ///< averaged, of all three

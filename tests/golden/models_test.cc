@@ -185,11 +185,12 @@ TEST_CASE("the mistakes of the source texts fail with TensorFlow's errors") {
   }
   {
     SeededGraph program;
-    CHECK(error_of([] { m::build_towers({.leave_reuse_on = true, .strict_slots = true}); }) ==
+    CHECK(error_of([] { m::build_towers({.leave_reuse_on = true}); }) ==
           golden::first_error(recorded("three_stage_gan", "root_in_reuse")));
   }
   SeededGraph program;
-  CHECK(error_of([] { m::build_towers({.leave_reuse_on = true}); }) == "");
+  CHECK(error_of([] { m::build_towers({.tutorial_averager = true}); }) ==
+        golden::first_error(recorded("three_stage_gan", "none_averaged")));
 }
 
 }  // namespace

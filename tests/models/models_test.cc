@@ -11,6 +11,7 @@
 #include "models/cifar10/cifar10.h"
 #include "models/digits.h"
 #include "models/models.h"
+#include "models/step_bench.h"
 #include "models/three_stage_gan/three_stage_gan.h"
 #include "models/training.h"
 #include "tests/data/support.h"
@@ -146,6 +147,19 @@ TEST_CASE("the small set of cifar10 is the same each time") {
     CHECK((set.images == same.images && set.labels == same.labels));
     CHECK(set.labels.data<std::uint8_t>()[count - 1] == 9);
   }
+}
+
+TEST_CASE("a benchmark on files reads with as many threads as a training") {
+  const ScratchFolder folder;
+  const models::Model& model = models::cifar10::kModel;
+  model.data->make(folder.path().string());
+  models::StepBench bench(model, {.data_dir = folder.path().string(), .batch_size = 4});
+  const auto guard = bench.session().graph().as_default();
+  std::size_t most = 0;
+  for (const auto& runner : tf::get_collection<tf::train::QueueRunner>(GraphKeys::QUEUE_RUNNERS)) {
+    most = std::max(most, runner.enqueue_ops().size());
+  }
+  CHECK(most == static_cast<std::size_t>(model.reader_threads));
 }
 
 TEST_CASE("the rate of cifar10 falls after as many epochs on any number of towers") {

@@ -52,3 +52,20 @@ TEST_CASE("staged towers make the nodes of the three-stage GAN's handwritten loo
   }
   CHECK(nodes_of(in_one_call) == nodes_of(by_hand));
 }
+
+TEST_CASE("with the tutorial's averager, an absent gradient ends the three-stage GAN") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  CHECK_THROWS_WITH_AS(gan::build_towers({.tutorial_averager = true}),
+                       doctest::Contains("the gradient of 'Tower_0/gen_only_loss:0' with respect "
+                                         "to 'discriminator/conv1/kernel:0' is absent"),
+                       ValueError);
+}
+
+TEST_CASE("no variable of the three-stage GAN is in the scope of a tower") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  CHECK_THROWS_AS(gan::build_towers({.collect_by_tower = true}), ValueError);
+  CHECK(of_scope("Tower_0/discriminator").empty());
+  CHECK(of_scope("discriminator").size() == 8);
+}

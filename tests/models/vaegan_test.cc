@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 
+#include "models/models.h"
+#include "models/training.h"
 #include "ops/image/png_codec.h"
 #include "tests/data/support.h"
 #include "towerflow/tf.h"
@@ -58,6 +60,91 @@ TEST_CASE("a step counts once, or three times if its updates are unordered") {
   }
 }
 
+TEST_CASE("a training counts steps, not what global_step counts") {
+  const testing::ScratchFolder folder;
+  vaegan::kImages.make(folder.path().string());
+  models::TrainOptions options{.data_dir = folder.path().string(),
+                               .batch_size = 2,
+                               .max_steps = 3,
+                               .train_dir = (folder / "run").string(),
+                               .save_every = 2,
+                               .seed = 1,
+                               .values = {{"unordered", true}}};
+  std::vector<std::int64_t> steps;
+  const auto train = [&] {
+    return models::train(vaegan::kModel, options, [&](const models::StepReport& report) {
+      CHECK(report.steps == options.max_steps);
+      steps.push_back(report.step);
+      return true;
+    });
+  };
+  const models::TrainResult first = train();
+  CHECK(first.steps == 3);
+  CHECK(first.global_step == 9);
+  CHECK(first.checkpoint.ends_with("model.ckpt-9"));
+  CHECK(std::filesystem::exists(folder / "run/model.ckpt-6.index"));
+  options.max_steps = 5;
+  const models::TrainResult second = train();
+  CHECK(second.first_step == 3);
+  CHECK(second.steps == 5);
+  CHECK(steps == std::vector<std::int64_t>{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("KL and LL are sums over the batch, or means") {
+  std::map<bool, std::pair<float, float>> losses;
+  for (const bool means : {false, true}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    tf::set_random_seed(1);
+    const auto towers = vaegan::build_towers({.sizes = kLeast, .mean_losses = means}, kNoise);
+    Session session({.allow_soft_placement = true});
+    session.run(tf::global_variables_initializer());
+    const auto [kl, ll] = session.run({towers.towers[0].losses.kl, towers.towers[0].losses.ll});
+    losses[means] = {kl.item<float>(), ll.item<float>()};
+  }
+  CHECK(losses[false].first > 0);
+  CHECK(losses[false].second > 0);
+  CHECK(losses[true].first == doctest::Approx(losses[false].first / 2));
+  CHECK(losses[true].second == doctest::Approx(losses[false].second / 2));
+}
+
+TEST_CASE("the losses are clipped, or minimized as they are") {
+  for (const bool unclipped : {false, true}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const auto built = vaegan::build_towers({.sizes = kLeast, .unclipped = unclipped}, kNoise);
+    const vaegan::Tower& tower = built.towers[0];
+    CHECK((tower.l_d.name() == tower.losses.d.name()) == unclipped);
+    for (const Tensor& minimized : {tower.l_e, tower.l_g}) {
+      CHECK((minimized.op().type() == "Add" || minimized.op().type() == "AddV2") == unclipped);
+    }
+  }
+}
+
+TEST_CASE("in the root scope left in reuse mode, strict Adam optimizers find no slots") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  CHECK_THROWS_WITH_AS(vaegan::build_towers({.sizes = kLeast, .leave_reuse_on = true}, kNoise),
+                       doctest::Contains("weights/Adam/ does not exist"), ValueError);
+}
+
+TEST_CASE("the three lists of variables by a part of their names are those of the scopes") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const auto towers = vaegan::build_towers({.sizes = kLeast}, kNoise);
+  std::size_t all = 0;
+  for (const char* scope : {"enc/", "gen/", "dis/"}) {
+    all += tf::get_collection<Variable>(tf::GraphKeys::TRAINABLE_VARIABLES, scope).size();
+    const std::string part = std::string(scope).substr(0, 3);
+    for (const Variable& variable : tf::trainable_variables()) {
+      const std::string name = variable.name();
+      CHECK((name.find(part) != std::string::npos) == name.starts_with(scope));
+    }
+  }
+  CHECK(all == tf::trainable_variables().size());
+  CHECK(towers.grads.size() == all);
+}
+
 TEST_CASE("the rates of a step follow the discriminator's means in the step before") {
   Graph graph;
   const auto guard = graph.as_default();
@@ -97,6 +184,20 @@ TEST_CASE("each pass has averages of its own, unless they are unordered") {
   // One convolution in the encoder and the discriminator, two in the generator.
   CHECK(averages(false) == std::map<std::string, int>{{"enc", 1}, {"gen", 4}, {"dis", 3}});
   CHECK(averages(true) == std::map<std::string, int>{{"enc", 1}, {"gen", 2}, {"dis", 1}});
+}
+
+TEST_CASE("vaegan takes CIFAR-10's files before pictures, and says how many pictures are too few") {
+  const testing::ScratchFolder folder;
+  const std::string path = folder.path().string();
+  testing::write_raw(folder / "stray.png", "a picture");
+  CHECK_THROWS_WITH_AS(vaegan::kImages.files_of(path, models::Part::train),
+                       doctest::Contains("has 1 picture, at least 10 are needed"), Error);
+  testing::write_raw(folder / "stray.jpg", "a picture");
+  CHECK_THROWS_WITH_AS(vaegan::kImages.files_of(path, models::Part::train),
+                       doctest::Contains("has 2 pictures, at least 10"), Error);
+  testing::write_raw(folder / "test_batch.bin", "");
+  CHECK(vaegan::kImages.files_of(path, models::Part::test) ==
+        std::vector<std::string>{(folder / "test_batch.bin").string()});
 }
 
 TEST_CASE("vaegan reads a folder of pictures: every tenth is for tests, squares are resized") {
