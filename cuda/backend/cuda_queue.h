@@ -106,8 +106,9 @@ class CudaQueue final : public Queue {
   void run_kernel(const CudaKernel& kernel, const LaunchArgs& args, const std::byte* parameters);
   void put_work();
   void put_updates();
+  void put_record(const WorkCall& call);
   void make_call(const WorkCall& call);
-  void capture_call(const WorkCall& call, StepGraph& graph);
+  void capture_call(const WorkCall& call);
   /// Returns whether there are records of wrong data for its kernels.
   bool has_room_for(const StepGraph& graph) const;
   bool replay(StepGraph& graph);
@@ -137,9 +138,11 @@ class CudaQueue final : public Queue {
   Checks checks_;                          // the same, each queue once
   RunParameters run_parameters_;
   const std::byte* parameters_ = nullptr;
-  StreamWork work_;                     // held back
-  PendingUpdates updates_;              // not in the stream yet, empty between calls
-  std::size_t first_update_ = 0;        // the instruction of the first of them
+  StreamWork work_;               // held back
+  PendingUpdates updates_;        // not in the stream yet, empty between calls
+  std::size_t first_update_ = 0;  // the instruction of the first of them
+  std::vector<const WorkCall*> records_after_updates_;  // put into the stream with them
+  StepGraph* capturing_ = nullptr;
   std::unique_ptr<StepGraphs> graphs_;  // null: nothing is held back
   bool putting_ = false;                // `work_` is being put into the stream
   bool in_kernel_ = false;              // a kernel puts its work into the stream

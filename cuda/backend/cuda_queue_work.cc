@@ -59,12 +59,27 @@ void CudaQueue::add_update(const VariableUpdate& update) {
 void CudaQueue::put_updates() {
   if (updates_.empty()) return;
   const PendingUpdates all = std::exchange(updates_, {});
+  const std::vector<const WorkCall*> records = std::exchange(records_after_updates_, {});
+  std::exception_ptr error;
   try {
     cuda::launch(*this, all.kernel(), one_block_each(all.blocks()), all.list());
   } catch (...) {
-    instruction_ = first_update_;
-    throw;
+    if (capturing_ != nullptr) throw;
+    error = std::current_exception();
+    fail(error, first_update_);
   }
+  for (const WorkCall* record : records) put_record(*record);
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+/// Records an event, after the updates that are pending.
+void CudaQueue::put_record(const WorkCall& call) {
+  if (!updates_.empty()) return records_after_updates_.push_back(&call);
+  if (capturing_ == nullptr) return record_now(*call.event);
+  // External: the event is recorded by each launch of the graph.
+  TOWERFLOW_CUDA(device_->table(),
+                 cudaEventRecordWithFlags(call.handle, stream_.stream, cudaEventRecordExternal));
+  capturing_->checked_before.push_back(capturing_->checked.size());
 }
 
 cudaStream_t CudaQueue::stream() {
@@ -108,7 +123,7 @@ void CudaQueue::put_work() {
 
 void CudaQueue::make_call(const WorkCall& call) {
   instruction_ = call.instruction;
-  if (call.kind == WorkCall::Kind::record) return record_now(*call.event);
+  if (call.kind == WorkCall::Kind::record) return put_record(call);
   if (failed()) return;
   try {
     if (call.kind == WorkCall::Kind::launch)
@@ -121,7 +136,7 @@ void CudaQueue::make_call(const WorkCall& call) {
 }
 
 /// Makes a call during a capture. Throws what is wrong with it.
-void CudaQueue::capture_call(const WorkCall& call, StepGraph& graph) {
+void CudaQueue::capture_call(const WorkCall& call) {
   instruction_ = call.instruction;
   switch (call.kind) {
     case WorkCall::Kind::launch:
@@ -131,10 +146,7 @@ void CudaQueue::capture_call(const WorkCall& call, StepGraph& graph) {
       copy(call.to, call.from, call.bytes);
       break;
     case WorkCall::Kind::record:
-      // External: the event is recorded by each launch of the graph.
-      TOWERFLOW_CUDA(device_->table(),
-                     cudaEventRecordWithFlags(call.handle, stream(), cudaEventRecordExternal));
-      graph.checked_before.push_back(graph.checked.size());
+      put_record(call);
       break;
   }
 }
@@ -143,17 +155,20 @@ bool CudaQueue::capture(StepGraph& graph) {
   const std::size_t first = checked_.size();
   const std::size_t taken = records_ == nullptr ? 0 : records_->taken();
   const std::size_t in_run = records_ == nullptr ? 0 : records_->taken_in_run();
+  capturing_ = &graph;
   const bool captured = graph.capture(work_, stream_.stream, in_run, [&](StepGraph& made) {
     for (const WorkCall& call : work_.calls()) {
-      capture_call(call, made);
+      capture_call(call);
       made.checked.assign(checked_.begin() + static_cast<std::ptrdiff_t>(first), checked_.end());
     }
     put_updates();
   });
+  capturing_ = nullptr;
   if (captured) {
     launch(graph, taken);
   } else {
     updates_.clear();
+    records_after_updates_.clear();
     checked_.resize(first);
     if (records_ != nullptr) records_->give_back(records_->taken() - taken);
   }
