@@ -96,8 +96,10 @@ struct EvaluationGraph {
   /// Which variables to restore from which names in a checkpoint; if empty, the trainable ones from
   /// their own.
   std::map<std::string, Variable> restored{};
-  /// Returns the content of Model::samples_file, made with the restored variables; null if the
-  /// model has no samples. The session's input is running.
+  /// The content of Model::samples_file, where it shows a batch.
+  std::optional<Tensor> picture{};
+  /// Returns the content of Model::samples_file, where the network makes it without a batch, with
+  /// the restored variables.
   std::function<std::string(Session& session)> samples{};
 };
 

@@ -124,6 +124,9 @@ struct EvalOptions {
   std::string train_dir;  ///< the newest checkpoint there is used
   std::int64_t batch_size = 100;
   OptionValues values{};  ///< the model's specific options; if absent, those of the training
+  /// The file for what the network makes, of the first batch of test examples if the model shows a
+  /// batch; if empty, none is written. The model must have samples.
+  std::string samples{};
 };
 
 struct EvalResult {
@@ -135,11 +138,5 @@ struct EvalResult {
 
 /// Evaluates the newest checkpoint on the test examples, each of which is read exactly once.
 EvalResult evaluate(const Model& model, const EvalOptions& options);
-
-/// Writes to `path` what the network of the newest checkpoint makes (EvaluationGraph::samples), of
-/// the first batch of test examples. The model must have samples.
-///
-/// errors   as of evaluate
-void write_samples(const Model& model, const EvalOptions& options, const std::string& path);
 
 }  // namespace towerflow::models

@@ -1,0 +1,35 @@
+"""Models through the command: options that train as their sources do, batch sizes, logs and samples.
+
+$TOWERFLOW_COMMAND is the executable.
+"""
+
+import json
+import signal
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from support import LIMIT, run  # noqa: E402
+from train_test import Scratch  # noqa: E402
+
+
+class Models(Scratch):
+    def test_char_lstm_writes_a_text(self):
+        folder, written = self.folder / "lstm", self.folder / "written.txt"
+        self.run_ok("train", "char_lstm", "--rnn-size", 8, "--batch-size", 4, "--max-steps", 2,
+                    "--seed", 1, "--train-dir", folder)
+        evaluate = ["eval", "char_lstm", "--train-dir", folder, "--samples"]
+        result = run(*evaluate, written, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr.count("Restoring parameters from"), 1)
+        self.assertIn(f"{written}: 1,000 characters", result.stdout)
+        self.assertRegex(written.read_text(encoding="latin-1"), r"(?s)\AThe .{996}\n\Z")
+        alone = json.loads(self.run_ok(*evaluate[:-1], "--json").splitlines()[-1])
+        self.assertEqual(json.loads(result.stdout.splitlines()[-1]), alone)
+        self.assert_error(run(*evaluate, self.folder / "written.png"), 2,
+                          "must end in .txt", "written.png'")
+
+
+if __name__ == "__main__":
+    signal.alarm(2 * LIMIT)
+    unittest.main()
