@@ -12,6 +12,7 @@
 #include "models/run_record.h"
 #include "models/summaries.h"
 #include "parallel/device_turns.h"
+#include "parallel/processes/group.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models {
@@ -293,6 +294,21 @@ DeviceScope share_devices(int num_towers, const DeviceOptions& options) {
   return tf::device(parallel::devices_in_turn(accelerators));
 }
 
+std::int64_t examples_of_step(const TrainOptions& options) {
+  const int processes = options.across_processes ? parallel::process_group().size() : 1;
+  return options.batch_size * options.num_towers * processes;
+}
+
+std::string towers_text(const StepReport& report, int decimals) {
+  const std::vector<double>& losses = report.losses;
+  if (losses.size() < 2) return "";
+  const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
+  const double mean =
+      std::accumulate(losses.begin(), losses.end(), 0.) / static_cast<double>(losses.size());
+  return fmt::format("; mean of {} towers {:.{}f}, from {:.{}f} to {:.{}f}", losses.size(), mean,
+                     decimals, *least, decimals, *most, decimals);
+}
+
 TrainResult train(const Model& model, const TrainOptions& asked,
                   const std::function<bool(const StepReport&)>& on_step) {
   check(asked);
@@ -407,12 +423,11 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   result.loss = step_hook->loss;
   if (folder) result.checkpoint = folder.checkpoint();
   if (step_hook->runs > 1) {
-    result.examples_per_second = static_cast<double>((step_hook->runs - 1) * options.batch_size *
-                                                     options.num_towers * processes.share().count) /
-                                 step_hook->seconds;
+    result.examples_per_second =
+        static_cast<double>((step_hook->runs - 1) * examples_of_step(options)) / step_hook->seconds;
   }
   if (!model.one_pipeline) {
-    result.left_over = queued_examples(sess.raw_session(), model, options.num_towers);
+    result.left_over = queued_examples(sess.raw_session());
   }
   return result;
 }

@@ -93,6 +93,13 @@ struct TrainResult {
   std::string checkpoint;        ///< path prefix; empty if none was written
 };
 
+/// Returns the examples of a step, of all towers in all processes.
+std::int64_t examples_of_step(const TrainOptions& options);
+
+/// Returns "; mean of 2 towers 4.62, from 4.61 to 4.62", for the end of a log line that has the
+/// loss of one tower; "" if there is one.
+std::string towers_text(const StepReport& report, int decimals);
+
 /// Trains a model until a tower has read all its epochs (OutOfRangeError ends the run), and joins
 /// all input threads. `on_step` is called after each step; if it returns false, training ends there
 /// with a checkpoint. An error that it throws ends training in the same way and is then rethrown.

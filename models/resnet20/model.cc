@@ -84,7 +84,7 @@ StepLog log_of(const TrainOptions& options) {
     std::int64_t first_step = -1, last_step = -1;
     Clock::time_point start, last, last_loss;
   };
-  const double examples = static_cast<double>(options.batch_size * options.num_towers);
+  const auto examples = static_cast<double>(examples_of_step(options));
   return [=, state = State{}](const StepReport& report) mutable {
     const Clock::time_point now = Clock::now();
     std::string lines;

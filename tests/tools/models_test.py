@@ -14,6 +14,12 @@ from train_test import Scratch  # noqa: E402
 
 
 class Models(Scratch):
+    def test_the_log_of_char_lstm(self):
+        output = self.run_ok("train", "char_lstm", "--rnn-size", 8, "--batch-size", 4, "--num-towers", 2,
+                             "--max-steps", 1)
+        self.assertRegex(output, r"(?m)^0/1 \(epoch 0\), train_loss = \d\.\d{3}, time/batch = \d+\.\d{3}; "
+                                 r"mean of 2 towers \d\.\d{3}, from \d\.\d{3} to \d\.\d{3}$")
+
     def test_char_lstm_writes_a_text(self):
         folder, written = self.folder / "lstm", self.folder / "written.txt"
         self.run_ok("train", "char_lstm", "--rnn-size", 8, "--batch-size", 4, "--max-steps", 2,
