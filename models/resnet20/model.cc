@@ -129,6 +129,7 @@ const Model kModel{
     .learning_rate = 0.1,
     .own_schedule = true,
     .batch_size = 128,
+    .split_batch = true,
     .log_every = 10,
     .stages = {{}},
     .options = {{.name = "depth",

@@ -4,16 +4,30 @@ $TOWERFLOW_COMMAND is the executable.
 """
 
 import json
+import pathlib
 import signal
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import turns  # noqa: E402
 from support import LIMIT, run  # noqa: E402
-from train_test import Scratch  # noqa: E402
+from train_test import MODELS, Scratch  # noqa: E402
 
 
 class Models(Scratch):
+    def test_the_towers_of_resnet20_divide_a_batch(self):
+        train = ["train", "resnet20", "--depth", 8, "--num-towers", 2, "--max-steps", 1, "--batch-size"]
+        self.assertIn("Batch: 3 images a tower, 6 a step;", self.run_ok(*train, 6))
+        self.assert_error(run(*train, 7), 1, "must be divisible by the number of towers, got 7 and 2")
+
+    def test_timings_know_the_models_whose_towers_divide_a_batch(self):
+        divide = [model for model in MODELS.split(", ") if "examples a step, which the towers divide"
+                  in " ".join(self.run_ok("bench", model, "--help").split())]
+        self.assertEqual(divide, list(turns.DIVIDED))
+        self.assertEqual([turns.given_batch(model, 8, 2) for model in ("mnist", *divide)], [8, 16, 16])
+
     def test_the_log_of_char_lstm(self):
         output = self.run_ok("train", "char_lstm", "--rnn-size", 8, "--batch-size", 4, "--num-towers", 2,
                              "--max-steps", 1)
