@@ -251,13 +251,13 @@ Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGr
   return hooks;
 }
 
-/// Returns the number of examples in each tower's shuffle queue at the end of training.
-std::vector<std::int64_t> queued_examples(Session& session, const Model& model, int num_towers) {
+/// Returns the number of examples in each shuffle queue of the towers at the end of training, in
+/// the order of the towers. (`shuffle_batch` makes the op that counts them.)
+std::vector<std::int64_t> queued_examples(Session& session) {
   std::vector<std::int64_t> counts;
-  for (int i = 0; i < num_towers; ++i) {
-    const Tensor size = session.graph().get_tensor_by_name(
-        fmt::format("{}_{}/input/shuffle_batch/random_shuffle_queue_Size:0", model.tower, i));
-    counts.push_back(session.run(size).item<std::int32_t>());
+  for (const Operation& op : session.graph().get_operations()) {
+    if (op.type() != "QueueSizeV2" || op.input(0).op().type() != "RandomShuffleQueueV2") continue;
+    counts.push_back(session.run(op.output(0)).item<std::int32_t>());
   }
   return counts;
 }
