@@ -29,7 +29,8 @@ TrainingGraph build(const Model& model, const StepBenchOptions& options) {
     return model.input({.files = files,
                         .examples = build_options.examples,
                         .batch_size = options.batch_size,
-                        .num_towers = options.num_towers});
+                        .num_towers = options.num_towers,
+                        .values = options.values});
   });
 }
 

@@ -89,7 +89,10 @@ class RunRecorder : public tf::train::CheckpointSaverListener {
 class Stages {
  public:
   Stages(const Model& model, const OptionValues& values, std::int64_t steps)
-      : model_(model), ends_(ends_of_stages(model, values, steps)), steps_(steps) {}
+      : model_(model), ends_(ends_of_stages(model, values, steps)), steps_(steps) {
+    for (const StageInfo& stage : model.stages)
+      factors_.push_back(rate_factor(model, values, stage));
+  }
   /// Returns the index of the stage of step `step`, counted from 0.
   std::size_t at(std::int64_t step) const {
     std::size_t stage = 0;
@@ -97,10 +100,12 @@ class Stages {
     return stage;
   }
   const StageInfo& info(std::int64_t step) const { return model_.stages[at(step)]; }
+  double rate_factor_at(std::int64_t step) const { return factors_[at(step)]; }
   std::int64_t steps() const { return steps_; }
 
  private:
   const Model& model_;
+  std::vector<double> factors_;
   std::vector<std::int64_t> ends_;
   std::int64_t steps_;
 };
@@ -146,7 +151,7 @@ class StepHook : public tf::train::SessionRunHook {
     const StageOps& stage = graph_.stages[stages_.at(step_)];
     tf::train::SessionRunArgs args{{stage.losses.begin(), stage.losses.end()}, {}};
     for (const auto& part : stage.parts) args.fetches.emplace_back(part.second);
-    if (rate_) args.feed_dict = {{*rate_, learning_rate_ * stages_.info(step_).rate_factor}};
+    if (rate_) args.feed_dict = {{*rate_, learning_rate_ * stages_.rate_factor_at(step_)}};
     return args;
   }
 
@@ -374,7 +379,8 @@ TrainResult train(const Model& model, const TrainOptions& asked,
                                         .num_towers = options.num_towers,
                                         .num_epochs = options.num_epochs,
                                         .num_threads = options.reader_threads,
-                                        .share = processes.share()});
+                                        .share = processes.share(),
+                                        .values = options.values});
                   });
   if (options.on_built && (!folder || folder.resumed_from().empty())) {
     const parallel::TowerBatch batch(options.batch_size);

@@ -17,6 +17,27 @@ from train_test import MODELS, Scratch  # noqa: E402
 
 
 class Models(Scratch):
+    def test_what_the_sources_do(self):
+        """The options that train as a source does, or as it does not."""
+        for model, *options in (("mnist", "--by-hand", "--constant-rate"),
+                                ("cifar10", "--published-schedule"),
+                                ("cifar10", "--ordered-averages", "--plain-tags"),
+                                ("resnet20", "--depth", 8, "--decay-kernels-only")):
+            with self.subTest(model=model, options=options):
+                self.run_ok("train", model, "--num-towers", 2, "--batch-size", 4, "--max-steps", 1, *options)
+                self.run_ok("explain", model, "--num-towers", 2, "--batch-size", 4, *options)
+
+    def test_the_program_for_one_device_goes_on(self):
+        train = ["train", "cifar10", "--one-device", "--batch-size", 8, "--seed", 3]
+        self.run_ok(*train, "--max-steps", 3, "--train-dir", self.folder / "whole")
+        train += ["--data-dir", self.folder / "whole/data", "--train-dir", self.folder / "parts"]
+        for steps in (1, 3):
+            output = self.run_ok(*train, "--max-steps", steps)
+        self.assertIn("Continuing from the checkpoint of step 1.", output)
+        for part in ("index", "data-00000-of-00001"):
+            self.assertEqual((self.folder / "parts" / f"model.ckpt-3.{part}").read_bytes(),
+                             (self.folder / "whole" / f"model.ckpt-3.{part}").read_bytes())
+
     def test_the_towers_of_resnet20_divide_a_batch(self):
         train = ["train", "resnet20", "--depth", 8, "--num-towers", 2, "--max-steps", 1, "--batch-size"]
         self.assertIn("Batch: 3 images a tower, 6 a step;", self.run_ok(*train, 6))
