@@ -5,14 +5,17 @@ $TOWERFLOW_COMMAND is the executable.
 
 import json
 import pathlib
+import re
 import signal
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "bench"), str(ROOT / "tests/parallel/processes")]
 import turns  # noqa: E402
-from support import LIMIT, run  # noqa: E402
+from ranks import MPIRUN, WITHOUT_MPIRUN, run_ranks  # noqa: E402
+from support import COMMAND, LIMIT, run  # noqa: E402
 from train_test import MODELS, Scratch  # noqa: E402
 
 
@@ -42,6 +45,15 @@ class Models(Scratch):
         train = ["train", "resnet20", "--depth", 8, "--num-towers", 2, "--max-steps", 1, "--batch-size"]
         self.assertIn("Batch: 3 images a tower, 6 a step;", self.run_ok(*train, 6))
         self.assert_error(run(*train, 7), 1, "must be divisible by the number of towers, got 7 and 2")
+
+    @unittest.skipUnless(MPIRUN, WITHOUT_MPIRUN)
+    def test_the_log_of_resnet20_counts_all_processes(self):
+        done, _ = run_ranks(2, [COMMAND, "train", "resnet20", "--depth", "8", "--batch-size", "16", "--max-steps",
+                                "31", "--threads", "1", "--strategy", "mpi", "--json"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        average = float(re.search(r"Average examples/sec: ([\d.]+) \([\d.]+\), step = 30\n", done.stdout)[1])
+        rate = json.loads(done.stdout.splitlines()[-1])["examples_per_second"]
+        self.assertGreater(average, 0.7 * rate)  # it has the time between two steps too
 
     def test_timings_know_the_models_whose_towers_divide_a_batch(self):
         divide = [model for model in MODELS.split(", ") if "examples a step, which the towers divide"
