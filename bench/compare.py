@@ -25,7 +25,7 @@ import statistics
 import subprocess
 import sys
 
-from turns import Program, middle
+from turns import Program, given_batch, middle
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -55,7 +55,7 @@ def main():
     parser.add_argument("--command", required=True)
     parser.add_argument("--model", default="mnist")
     parser.add_argument("--num-towers", type=int, default=1)
-    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--batch-size", type=int, default=64, help="of a tower")
     parser.add_argument("--devices", type=int, help="logical CPUs; one a tower when not given")
     parser.add_argument("--kernel", type=int, default=5)
     parser.add_argument("--relu-logits", action="store_true")
@@ -68,7 +68,8 @@ def main():
     parser.add_argument("--tf-threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    shape = ["--num-towers", str(options.num_towers), "--batch-size", str(options.batch_size)]
+    shape = ["--num-towers", str(options.num_towers)]
+    batch = given_batch(options.model, options.batch_size, options.num_towers)
     script = ["tf_model_step.py", "--model", options.model]
     if options.model == "mnist":
         shape += ["--kernel", str(options.kernel)] + ["--relu-logits"] * options.relu_logits
@@ -76,11 +77,12 @@ def main():
     shape += ["--data-dir", options.data_dir] if options.data_dir else []
     devices = options.devices or options.num_towers
     ours = Program("towerflow", [options.command, "bench", options.model, "--serve", "--devices",
-                                 "cpu:%d" % devices] + shape + ["--by-hand"] * options.by_hand +
+                                 "cpu:%d" % devices, "--batch-size", str(batch)] + shape +
+                   ["--by-hand"] * options.by_hand +
                    (["--prefix", options.prefix] if options.prefix else []))
     peers = [Program("tensorflow, %d thread%s" % (threads, "s" if threads > 1 else ""),
                      [options.tf_python, str(HERE / script[0]), *script[1:], "--threads", str(threads),
-                      "--devices", str(devices)] + shape)
+                      "--devices", str(devices), "--batch-size", str(options.batch_size)] + shape)
              for threads in options.tf_threads]
     programs = [ours] + peers
     rates = {program: [] for program in programs}

@@ -15,11 +15,7 @@ import argparse
 import json
 import statistics
 
-from turns import Program, middle
-
-# The models whose towers divide the batch that --batch-size gives.
-DIVIDED = ("inception3",)
-
+from turns import Program, given_batch, middle
 
 def text(rate):
     """Returns the rate with a decimal if it is that of a large model."""
@@ -53,7 +49,7 @@ def main():
     one_batch = options.batch_size * (towers if options.whole_batch else 1)
 
     def started(name, count, batch_size, cpus):
-        given = batch_size * (count if options.model in DIVIDED else 1)
+        given = given_batch(options.model, batch_size, count)
         return Program(name, [options.command, "bench", options.model, "--serve", "--num-towers",
                               str(count), "--batch-size", str(given), "--devices", "cpu:%d" % cpus])
 

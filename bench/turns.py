@@ -6,6 +6,14 @@ import statistics
 import subprocess
 import sys
 
+# The models whose towers divide the batch that `towerflow bench MODEL --batch-size` gives.
+DIVIDED = ("resnet20", "inception3")
+
+
+def given_batch(model, examples, towers):
+    """Returns the --batch-size that gives each tower so many examples."""
+    return examples * (towers if model in DIVIDED else 1)
+
 
 class Program:
     """A process that prints a line when it is ready, then answers each line of numbers with a line of

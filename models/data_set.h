@@ -8,6 +8,7 @@
 
 #include "core/graph/operand.h"
 #include "data/record_share.h"
+#include "models/option_values.h"
 
 namespace towerflow::models {
 
@@ -51,10 +52,10 @@ struct InputOptions {
   std::int64_t batch_size = 64;  ///< per tower
   int num_towers = 1;
   std::optional<int> num_epochs{};  ///< no limit if absent
-  std::optional<std::int64_t> seed{};
   int num_threads = 2;
   /// Which records of the files are read, where several processes share them.
   data::RecordShare share{};
+  OptionValues values{};  ///< the model's specific options
 };
 
 }  // namespace towerflow::models

@@ -28,15 +28,14 @@ Record read_and_decode(const tf::FIFOQueue& filename_queue, tf::data::RecordShar
 
 Batch inputs(const InputOptions& options) {
   const auto scope = tf::name_scope("input");
-  const auto filename_queue = tf::train::string_input_producer(
-      options.files, {.num_epochs = options.num_epochs, .seed = options.seed});
+  const auto filename_queue =
+      tf::train::string_input_producer(options.files, {.num_epochs = options.num_epochs});
   const auto [image, label] = read_and_decode(filename_queue, options.share);
   const auto batch =
       tf::train::shuffle_batch({image, label}, {.batch_size = options.batch_size,
                                                 .capacity = 1000 + 3 * options.batch_size,
                                                 .min_after_dequeue = 1000,
-                                                .num_threads = options.num_threads,
-                                                .seed = options.seed});
+                                                .num_threads = options.num_threads});
   return {batch[0], batch[1]};
 }
 

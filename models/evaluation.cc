@@ -50,12 +50,15 @@ class Restored {
   Session& session() { return *session_; }
   bool should_stop() const { return coord_.should_stop(); }
 
-  /// Adds the sums of the next batch; returns its number of examples.
-  std::int64_t add_batch(std::vector<double>& sums) {
+  /// Adds the sums of the next batch; returns its number of examples. Stores the picture of the
+  /// batch if `picture` is not null.
+  std::int64_t add_batch(std::vector<double>& sums, std::string* picture) {
     std::vector<Fetch> fetches{*count_};
     fetches.insert(fetches.end(), built_.sums.begin(), built_.sums.end());
+    if (picture != nullptr) fetches.emplace_back(*built_.picture);
     const std::vector<Array> values = session_->run(std::span<const Fetch>(fetches));
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[i + 1].item<float>();
+    if (picture != nullptr) *picture = values.back().item<std::string>();
     return values[0].item<std::int32_t>();
   }
 
@@ -104,8 +107,16 @@ EvalResult evaluate(const Model& model, const EvalOptions& options) {
   EvalResult result;
   result.checkpoint = restored.checkpoint();
   std::vector<double> sums(restored.built().sums.size());
+  std::string samples;
   restored.run([&] {
-    while (!restored.should_stop()) result.examples += restored.add_batch(sums);
+    const bool wanted = !options.samples.empty();
+    if (wanted && !restored.built().picture) {
+      samples = restored.built().samples(restored.session());
+    }
+    while (!restored.should_stop()) {
+      const bool shown = wanted && samples.empty();
+      result.examples += restored.add_batch(sums, shown ? &samples : nullptr);
+    }
   });
   if (result.examples == 0) {
     throw errors::OutOfRangeError(fmt::format("'{}' holds no examples", options.data_dir));
@@ -113,20 +124,12 @@ EvalResult evaluate(const Model& model, const EvalOptions& options) {
   result.score = model.score(result.examples, sums);
   const auto dash = result.checkpoint.rfind('-');
   if (dash != std::string::npos) result.step = std::atoll(result.checkpoint.c_str() + dash + 1);
-  return result;
-}
-
-void write_samples(const Model& model, const EvalOptions& options, const std::string& path) {
-  Restored restored(model, options);
-  std::string content;
-  restored.run([&] { content = restored.built().samples(restored.session()); });
-  if (content.empty()) {
-    throw errors::OutOfRangeError(fmt::format("'{}' holds no batch of {} {}", options.data_dir,
-                                              options.batch_size, model.data->examples));
+  if (!options.samples.empty()) {
+    AtomicFile file(options.samples);
+    file.append(samples);
+    file.commit();
   }
-  AtomicFile file(path);
-  file.append(content);
-  file.commit();
+  return result;
 }
 
 }  // namespace towerflow::models

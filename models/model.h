@@ -11,6 +11,7 @@
 
 #include "core/runtime/session.h"
 #include "models/data_set.h"
+#include "models/option_values.h"
 #include "train/optimizer.h"
 #include "train/who_trains.h"
 
@@ -19,25 +20,24 @@ namespace towerflow::models {
 /// The interface of a model for training, evaluation, benchmarks and `explain`. The list of models
 /// is in models/models.h.
 
-/// A flag, an integer or a string.
-using OptionValue = std::variant<bool, std::int64_t, std::string>;
-/// The values of a model's specific options, by name.
-using OptionValues = std::map<std::string, OptionValue>;
-
 /// An option of one model only: `--relu-logits`.
 struct ModelOption {
   std::string name;  ///< "relu-logits"
   std::string about;
   OptionValue value;  ///< the default
   /// Whether the option changes the trained network. Such an option is stored beside the
-  /// checkpoints, where later runs find it. Other options are for `bench` only.
+  /// checkpoints, where later runs find it.
   bool kept = false;
   std::int64_t most = 0;               ///< the largest value of an integer option
   std::vector<std::string> choices{};  ///< the values of a string option; any if empty
   std::int64_t least = 1;              ///< the smallest value of an integer option
   /// Whether a training takes the option although it is not kept: it may differ between the runs of
-  /// one training, as the number of steps may.
+  /// one training, as the number of steps may. An option that is neither kept nor of a training is
+  /// for commands that do not train, such as `bench`; its text says so.
   bool of_training = false;
+
+  /// Returns whether `train` and `explain` take the option.
+  bool taken_by_training() const { return kept || of_training; }
 };
 
 /// Returns the names in a list of named values, for ModelOption::choices.
@@ -57,6 +57,8 @@ struct StageInfo {
   std::string name;        ///< empty if the model's stages have no names
   int end_percent = 100;   ///< the share of all steps after which the stage ends
   double rate_factor = 1;  ///< factor of the learning rate
+  /// The flag that sets the factor to 1; empty if there is none.
+  std::string constant_option{};
   /// The integer option with the number of its steps. Stages whose option is 0, or that have none,
   /// divide the other steps by their shares.
   std::string steps_option{};
@@ -105,8 +107,10 @@ struct EvaluationGraph {
   /// Which variables to restore from which names in a checkpoint; if empty, the trainable ones from
   /// their own.
   std::map<std::string, Variable> restored{};
-  /// Returns the content of Model::samples_file, made with the restored variables; null if the
-  /// model has no samples. The session's input is running.
+  /// The content of Model::samples_file, where it shows a batch.
+  std::optional<Tensor> picture{};
+  /// Returns the content of Model::samples_file, where the network makes it without a batch, with
+  /// the restored variables.
   std::function<std::string(Session& session)> samples{};
 };
 
@@ -182,6 +186,9 @@ const OptionValue& option_value(const Model& model, const OptionValues& values,
 /// Returns the sum of the steps that options give to the stages; nothing if a stage has only a
 /// share.
 std::optional<std::int64_t> steps_of_stages(const Model& model, const OptionValues& values);
+
+/// Returns the factor of the learning rate in a stage.
+double rate_factor(const Model& model, const OptionValues& values, const StageInfo& stage);
 
 /// Returns the number of steps after which each stage ends, of `steps` in all.
 std::vector<std::int64_t> ends_of_stages(const Model& model, const OptionValues& values,

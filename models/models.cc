@@ -91,6 +91,12 @@ std::optional<std::int64_t> steps_of_stages(const Model& model, const OptionValu
   return sum;
 }
 
+double rate_factor(const Model& model, const OptionValues& values, const StageInfo& stage) {
+  const bool constant = !stage.constant_option.empty() &&
+                        std::get<bool>(option_value(model, values, stage.constant_option));
+  return constant ? 1 : stage.rate_factor;
+}
+
 std::vector<std::int64_t> ends_of_stages(const Model& model, const OptionValues& values,
                                          std::int64_t steps) {
   std::int64_t shared = steps, shares = 0, before = 0;

@@ -30,7 +30,8 @@ TrainingGraph build(const Model& model, const StepBenchOptions& options) {
                         .examples = build_options.examples,
                         .batch_size = options.batch_size,
                         .num_towers = options.num_towers,
-                        .num_threads = model.reader_threads});
+                        .num_threads = model.reader_threads,
+                        .values = options.values});
   });
 }
 

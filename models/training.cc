@@ -12,6 +12,7 @@
 #include "models/run_record.h"
 #include "models/summaries.h"
 #include "parallel/device_turns.h"
+#include "parallel/processes/group.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models {
@@ -92,7 +93,11 @@ class Stages {
       : model_(model),
         ends_(ends_of_stages(model, values, steps)),
         steps_(steps),
-        counts_per_step_(counts_per_step) {}
+        counts_per_step_(counts_per_step) {
+    for (const StageInfo& stage : model.stages) {
+      factors_.push_back(rate_factor(model, values, stage));
+    }
+  }
   std::int64_t step_of(std::int64_t global_step) const { return global_step / counts_per_step_; }
   /// Returns the index of the stage of step `step`, counted from 0.
   std::size_t at(std::int64_t step) const {
@@ -101,10 +106,12 @@ class Stages {
     return stage;
   }
   const StageInfo& info(std::int64_t step) const { return model_.stages[at(step)]; }
+  double rate_factor_at(std::int64_t step) const { return factors_[at(step)]; }
   std::int64_t steps() const { return steps_; }
 
  private:
   const Model& model_;
+  std::vector<double> factors_;
   std::vector<std::int64_t> ends_;
   std::int64_t steps_;
   std::int64_t counts_per_step_;
@@ -151,7 +158,7 @@ class StepHook : public tf::train::SessionRunHook {
     const StageOps& stage = graph_.stages[stages_.at(step_)];
     tf::train::SessionRunArgs args{{stage.losses.begin(), stage.losses.end()}, {}};
     for (const auto& part : stage.parts) args.fetches.emplace_back(part.second);
-    if (rate_) args.feed_dict = {{*rate_, learning_rate_ * stages_.info(step_).rate_factor}};
+    if (rate_) args.feed_dict = {{*rate_, learning_rate_ * stages_.rate_factor_at(step_)}};
     return args;
   }
 
@@ -256,13 +263,13 @@ Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGr
   return hooks;
 }
 
-/// Returns the number of examples in each tower's shuffle queue at the end of training.
-std::vector<std::int64_t> queued_examples(Session& session, const Model& model, int num_towers) {
+/// Returns the number of examples in each shuffle queue of the towers at the end of training, in
+/// the order of the towers. (`shuffle_batch` makes the op that counts them.)
+std::vector<std::int64_t> queued_examples(Session& session) {
   std::vector<std::int64_t> counts;
-  for (int i = 0; i < num_towers; ++i) {
-    const Tensor size = session.graph().get_tensor_by_name(
-        fmt::format("{}_{}/input/shuffle_batch/random_shuffle_queue_Size:0", model.tower, i));
-    counts.push_back(session.run(size).item<std::int32_t>());
+  for (const Operation& op : session.graph().get_operations()) {
+    if (op.type() != "QueueSizeV2" || op.input(0).op().type() != "RandomShuffleQueueV2") continue;
+    counts.push_back(session.run(op.output(0)).item<std::int32_t>());
   }
   return counts;
 }
@@ -297,6 +304,21 @@ DeviceScope share_devices(int num_towers, const DeviceOptions& options) {
       }));
   if (accelerators == 0 || accelerators >= num_towers) return tf::device("");
   return tf::device(parallel::devices_in_turn(accelerators));
+}
+
+std::int64_t examples_of_step(const TrainOptions& options) {
+  const int processes = options.across_processes ? parallel::process_group().size() : 1;
+  return options.batch_size * options.num_towers * processes;
+}
+
+std::string towers_text(const StepReport& report, int decimals) {
+  const std::vector<double>& losses = report.losses;
+  if (losses.size() < 2) return "";
+  const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
+  const double mean =
+      std::accumulate(losses.begin(), losses.end(), 0.) / static_cast<double>(losses.size());
+  return fmt::format("; mean of {} towers {:.{}f}, from {:.{}f} to {:.{}f}", losses.size(), mean,
+                     decimals, *least, decimals, *most, decimals);
 }
 
 TrainResult train(const Model& model, const TrainOptions& asked,
@@ -363,7 +385,8 @@ TrainResult train(const Model& model, const TrainOptions& asked,
                                         .num_towers = options.num_towers,
                                         .num_epochs = options.num_epochs,
                                         .num_threads = options.reader_threads,
-                                        .share = processes.share()});
+                                        .share = processes.share(),
+                                        .values = options.values});
                   });
   if (options.on_built && (!folder || folder.resumed_from().empty())) {
     const parallel::TowerBatch batch(options.batch_size);
@@ -417,12 +440,11 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   result.loss = step_hook->loss;
   if (folder) result.checkpoint = folder.checkpoint();
   if (step_hook->runs > 1) {
-    result.examples_per_second = static_cast<double>((step_hook->runs - 1) * options.batch_size *
-                                                     options.num_towers * processes.share().count) /
-                                 step_hook->seconds;
+    result.examples_per_second =
+        static_cast<double>((step_hook->runs - 1) * examples_of_step(options)) / step_hook->seconds;
   }
   if (!model.one_pipeline) {
-    result.left_over = queued_examples(sess.raw_session(), model, options.num_towers);
+    result.left_over = queued_examples(sess.raw_session());
   }
   return result;
 }

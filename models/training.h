@@ -94,6 +94,13 @@ struct TrainResult {
   std::int64_t global_step = 0;  ///< at the end; see TrainingGraph::counts_per_step
 };
 
+/// Returns the examples of a step, of all towers in all processes.
+std::int64_t examples_of_step(const TrainOptions& options);
+
+/// Returns "; mean of 2 towers 4.62, from 4.61 to 4.62", for the end of a log line that has the
+/// loss of one tower; "" if there is one.
+std::string towers_text(const StepReport& report, int decimals);
+
 /// Trains a model until a tower has read all its epochs (OutOfRangeError ends the run), and joins
 /// all input threads. `on_step` is called after each step; if it returns false, training ends there
 /// with a checkpoint. An error that it throws ends training in the same way and is then rethrown.
@@ -125,6 +132,9 @@ struct EvalOptions {
   std::string train_dir;  ///< the newest checkpoint there is used
   std::int64_t batch_size = 100;
   OptionValues values{};  ///< the model's specific options; if absent, those of the training
+  /// The file for what the network makes, of the first batch of test examples if the model shows a
+  /// batch; if empty, none is written. The model must have samples.
+  std::string samples{};
 };
 
 struct EvalResult {
@@ -136,11 +146,5 @@ struct EvalResult {
 
 /// Evaluates the newest checkpoint on the test examples, each of which is read exactly once.
 EvalResult evaluate(const Model& model, const EvalOptions& options);
-
-/// Writes to `path` what the network of the newest checkpoint makes (EvaluationGraph::samples), of
-/// the first batch of test examples. The model must have samples.
-///
-/// errors   as of evaluate
-void write_samples(const Model& model, const EvalOptions& options, const std::string& path);
 
 }  // namespace towerflow::models

@@ -157,8 +157,7 @@ void bench_images(ImagesArguments arguments) {
   const Ranks ranks(arguments.time_limit);
   models::StepBenchOptions options{.num_towers = static_cast<int>(arguments.num_gpus),
                                    .devices = arguments.devices};
-  options.batch_size = models::tower_batch_size(
-      model, arguments.batch_size.value_or(model.batch_size), options.num_towers);
+  options.batch_size = arguments.batch_size.value_or(model.batch_size);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
   if (model.data == nullptr) options.values["optimizer"] = arguments.optimizer;
   // Processes that do not exchange gradients have rates of their own, which are added.
@@ -269,7 +268,7 @@ void add_bench_images(CLI::App& bench) {
   add_integer(bench, "--num-gpus,--num-towers", arguments->num_gpus,
               "towers of a process, each on a device", {.least = 1, .most = 1024});
   add_integer(bench, "--batch-size", arguments->batch_size,
-              "images a step for each tower (inception3: for all); the model's when not given");
+              "images a step for each tower; the model's when not given");
   add_integer(bench, "--num-batches", arguments->num_batches, "timed steps");
   add_integer(bench, "--num-warmup-batches", arguments->warm_up, "steps before them", {.least = 0});
   add_integer(bench, "--display-every", arguments->display_every, "steps between two lines");

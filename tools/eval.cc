@@ -39,7 +39,6 @@ struct EvalArguments {
   const models::Model* model;
   models::EvalOptions options;
   bool json = false;
-  std::string samples{};  ///< the file to write; none if empty
 };
 
 /// Returns the folder with the data that a model was trained on, if they were given to the training
@@ -65,9 +64,11 @@ void eval_model(EvalArguments arguments) {
                  arguments.options.data_dir);
     }
   }
-  if (!arguments.samples.empty() && !arguments.samples.ends_with(".png")) {
+  const std::string& samples = arguments.options.samples;
+  const auto ending = std::filesystem::path(arguments.model->samples_file).extension().string();
+  if (!samples.empty() && !samples.ends_with(ending)) {
     throw UsageError(
-        fmt::format("--samples writes a PNG file, and '{}' is not called so", arguments.samples));
+        fmt::format("--samples: the file's name must end in {}, got '{}'", ending, samples));
   }
   const DataFolder folder(*arguments.model->data, arguments.options.data_dir,
                           arguments.options.train_dir);
@@ -75,10 +76,7 @@ void eval_model(EvalArguments arguments) {
   fmt::print("{}", folder.banner());
   const models::EvalResult result = models::evaluate(*arguments.model, arguments.options);
   fmt::print("{}: {}\n", result.checkpoint, result.score.text);
-  if (!arguments.samples.empty()) {
-    models::write_samples(*arguments.model, arguments.options, arguments.samples);
-    fmt::print("{}: {}\n", arguments.samples, arguments.model->samples);
-  }
+  if (!samples.empty()) fmt::print("{}: {}\n", samples, arguments.model->samples);
   if (arguments.json) {
     nlohmann::ordered_json line;
     line["model"] = arguments.model->name;
@@ -105,7 +103,7 @@ void add_eval_model(CLI::App& eval, const models::Model& model) {
            {.type = "DIR"});
   add_integer(app, "--batch-size", arguments->options.batch_size, "examples a run");
   if (!model.samples_file.empty()) {
-    add_text(app, "--samples", arguments->samples,
+    add_text(app, "--samples", arguments->options.samples,
              fmt::format("also write a file such as {}: {}", model.samples_file, model.samples),
              {.type = "FILE"});
   }

@@ -24,7 +24,7 @@ void add_batch_size(CLI::App& app, const models::Model& model, std::int64_t& bat
 void add_model_options(CLI::App& app, const models::Model& model, models::OptionValues& values,
                        bool all) {
   for (const models::ModelOption& option : model.options) {
-    if (!option.kept && !option.of_training && !all) continue;
+    if (!option.taken_by_training() && !all) continue;
     models::OptionValue& value = values[option.name] = option.value;
     const std::string name = "--" + option.name;
     if (auto* number = std::get_if<std::int64_t>(&value)) {

@@ -100,8 +100,6 @@ void scale_model(ScaleModelArguments arguments) {
   if (!arguments.scale.picture.empty()) {
     picture = std::make_unique<AtomicFile>(arguments.scale.picture);
   }
-  arguments.bench.batch_size =
-      models::tower_batch_size(*arguments.model, arguments.bench.batch_size, 1);
   report::StepProfile profile = measured_profile(*arguments.model, arguments.bench);
   const double factor = apply_figures(arguments, profile);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -154,7 +152,8 @@ void add_scale_model(CLI::App& parent, const models::Model& model) {
   const auto arguments = std::make_shared<ScaleModelArguments>();
   arguments->model = &model;
   add_scale_options(app, arguments->scale);
-  add_batch_size(app, model, arguments->bench.batch_size);
+  arguments->bench.batch_size = model.batch_size;
+  add_integer(app, "--batch-size", arguments->bench.batch_size, "examples a step for each tower");
   add_number(app, "--compute-factor", arguments->compute_factor,
              "by how much a tower computes faster than one core of this machine", 1e-3, 1e6);
   add_number(app, "--step-ms", arguments->step_ms,

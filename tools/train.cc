@@ -7,7 +7,6 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <utility>
 
 #include "models/training.h"
@@ -84,20 +83,12 @@ std::string local_time_text() {
 /// Returns the log line of the CIFAR-10 tutorial, and then the spread of the towers' losses and
 /// what the model shows beside them.
 std::string tutorial_line(const models::StepReport& report, const models::TrainOptions& options) {
-  const int processes = options.across_processes ? parallel::process_group().size() : 1;
-  const double examples = static_cast<double>(options.batch_size * options.num_towers * processes);
   std::string line = fmt::format(
       "{}: step {}{}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)", local_time_text(),
       report.step, report.stage.empty() ? "" : fmt::format(" ({})", report.stage), report.loss,
-      examples / report.seconds, report.seconds / options.num_towers);
-  const auto& losses = report.losses;
-  if (losses.size() > 1) {
-    const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
-    line += fmt::format(
-        "; mean of {} towers {:.2f}, from {:.2f} to {:.2f}", losses.size(),
-        std::accumulate(losses.begin(), losses.end(), 0.) / static_cast<double>(losses.size()),
-        *least, *most);
-  }
+      static_cast<double>(models::examples_of_step(options)) / report.seconds,
+      report.seconds / options.num_towers);
+  line += models::towers_text(report, 2);
   for (const auto& [name, value] : report.parts) line += fmt::format("; {} {:.4g}", name, value);
   return line;
 }

@@ -112,11 +112,12 @@ Score score(std::int64_t, const std::vector<double>& sums) {
           {{"characters", characters}, {"nats_per_character", nats}, {"bits_per_character", bits}}};
 }
 
-/// Writes the lines of char-rnn-tensorflow's train.py.
+/// Writes the lines of char-rnn-tensorflow's train.py, and then the spread of the towers' losses.
 StepLog log_of(const TrainOptions&) {
   return [](const StepReport& report) {
     return fmt::format("{}/{} (epoch {}), train_loss = {:.3f}, time/batch = {:.3f}", report.step,
-                       report.steps, report.epoch, report.loss, report.seconds);
+                       report.steps, report.epoch, report.loss, report.seconds) +
+           towers_text(report, 3);
   };
 }
 

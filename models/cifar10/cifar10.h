@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,10 +46,16 @@ Batch batch_in_memory(std::int64_t batch_size);
 /// evaluations.
 std::string tag_of(const Tensor& tensor);
 
-/// Builds the network.
+/// What adds summaries after the name scope of a tower has ended.
+using LaterSummaries = std::vector<std::function<void()>>;
+
+/// Adds summaries by calling `add`, now or, if `later` is not null, later.
+void summarize(LaterSummaries* later, const std::function<void()>& add);
+
+/// Builds the network, with summaries of the layers.
 ///
 /// shapes   images [N, 24, 24, 3] -> unscaled logits [N, 10]
-Tensor inference(const Tensor& images);
+Tensor inference(const Tensor& images, LaterSummaries* later = nullptr);
 
 /// Adds the mean cross entropy of the batch to collection `losses`, which holds the weight decay
 /// terms; returns the sum of the collection.
@@ -64,6 +71,12 @@ struct TowersOptions {
   /// Whether to count a step as one batch in the schedule, as the published program does whatever
   /// the number of towers. If not, a step counts as many batches as there are towers.
   bool published_schedule = false;
+  /// Whether the moving averages of towers wait for the update. The published program has both in
+  /// one group, in no order. (build_one_device orders them as published.)
+  bool ordered_averages = false;
+  /// Whether the tags of summaries have no tower's name. The published program takes it out while
+  /// the name scope is open, which puts it back.
+  bool plain_tags = false;
 };
 
 /// The training graph in the default graph.

@@ -22,8 +22,8 @@ Batch read_image(const QueueBase& filename_queue, tf::data::RecordShare share = 
 
 Batch distorted_batch(const InputOptions& options) {
   const auto scope = tf::name_scope("data_augmentation");
-  const auto filename_queue = tf::train::string_input_producer(
-      options.files, {.num_epochs = options.num_epochs, .seed = options.seed});
+  const auto filename_queue =
+      tf::train::string_input_producer(options.files, {.num_epochs = options.num_epochs});
   const auto [image, label] = read_image(filename_queue, options.share);
 
   Tensor distorted_image = tf::random_crop(image, {kImageSize, kImageSize, 3});

@@ -12,6 +12,12 @@ bool flag(const OptionValues& values, const char* name) {
   return std::get<bool>(option_value(kModel, values, name));
 }
 
+/// The program for one device reads the batches themselves; towers take them from a queue.
+BatchFunction input(const InputOptions& options) {
+  if (!flag(options.values, "one-device")) return distorted_inputs(options);
+  return [batch = distorted_batch(options)] { return batch; };
+}
+
 TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
   const bool one_device = flag(options.values, "one-device");
   if (one_device && options.num_towers != 1) {
@@ -24,7 +30,9 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
       .learning_rate = options.learning_rate,
       .batch_size = options.batch_size,
       .examples = options.examples,
-      .published_schedule = flag(options.values, "published-schedule")};
+      .published_schedule = flag(options.values, "published-schedule"),
+      .ordered_averages = flag(options.values, "ordered-averages"),
+      .plain_tags = flag(options.values, "plain-tags")};
   const Towers towers =
       one_device ? build_one_device(towers_options, input) : build_towers(towers_options, input);
   TrainingGraph graph{.global_step = towers.global_step,
@@ -75,11 +83,22 @@ const Model kModel{
                 {.name = "published-schedule",
                  .about = "let the rate fall after as many steps whatever the number of towers, a "
                           "mistake of the published program kept for teaching",
-                 .value = false}},
+                 .value = false,
+                 .kept = true},
+                {.name = "ordered-averages",
+                 .about = "let the moving averages of towers wait for the update of the variables; "
+                          "the published program orders them for one device only",
+                 .value = false,
+                 .kept = true},
+                {.name = "plain-tags",
+                 .about = "leave the towers' names out of the tags of summaries; the published "
+                          "program takes them out and its open name scope puts them back",
+                 .value = false,
+                 .of_training = true}},
     .data = &kImages,
     .one_pipeline = true,
     .random_input = true,
-    .input = distorted_inputs,
+    .input = input,
     .test_input = inputs,
     .batch_in_memory = batch_in_memory,
     .build = build,

@@ -7,12 +7,6 @@
 namespace towerflow::models::cifar10 {
 namespace {
 
-void activation_summary(const Tensor& x) {
-  const std::string tag = tag_of(x);
-  tf::summary::histogram(tag + "/activations", x);
-  tf::summary::scalar(tag + "/sparsity", tf::nn::zero_fraction(x));
-}
-
 /// Creates a variable in CPU memory, whatever device the tower is on.
 Variable variable_on_cpu(const std::string& name, const Shape& shape, Initializer initializer) {
   const auto device = tf::device("/cpu:0");
@@ -33,12 +27,23 @@ Variable variable_with_weight_decay(const std::string& name, const Shape& shape,
 
 }  // namespace
 
+void summarize(LaterSummaries* later, const std::function<void()>& add) {
+  if (later == nullptr) return add();
+  later->push_back(add);
+}
+
 std::string tag_of(const Tensor& tensor) {
   static const std::regex tower(std::string(kTowerName) + "_[0-9]*/");
   return std::regex_replace(tensor.op().name(), tower, "");
 }
 
-Tensor inference(const Tensor& images) {
+Tensor inference(const Tensor& images, LaterSummaries* later) {
+  const auto activation_summary = [later](const Tensor& x) {
+    summarize(later, [x, tag = tag_of(x)] {
+      tf::summary::histogram(tag + "/activations", x);
+      tf::summary::scalar(tag + "/sparsity", tf::nn::zero_fraction(x));
+    });
+  };
   const Tensor conv1 = tf::with(tf::variable_scope("conv1"), [&](auto& scope) {
     const Variable kernel = variable_with_weight_decay("weights", {5, 5, 3, 64}, 5e-2);
     const Tensor conv = tf::nn::conv2d(images, kernel, {1, 1, 1, 1}, "SAME");

@@ -7,13 +7,16 @@ namespace towerflow::models::cifar10 {
 namespace {
 
 /// Returns the loss of one tower: the sum of the losses in its name scope.
-Tensor tower_loss(const std::string& scope, const Tensor& images, const Tensor& labels) {
-  const Tensor logits = inference(images);
+Tensor tower_loss(const std::string& scope, const Tensor& images, const Tensor& labels,
+                  LaterSummaries* later) {
+  const Tensor logits = inference(images, later);
   loss(logits, labels);
   std::vector<Tensor> losses = tf::get_collection("losses", scope);
   const Tensor total_loss = tf::add_n(losses, {.name = "total_loss"});
   losses.push_back(total_loss);
-  for (const Tensor& l : losses) tf::summary::scalar(tag_of(l), l);
+  summarize(later, [losses] {
+    for (const Tensor& l : losses) tf::summary::scalar(tag_of(l), l);
+  });
   return total_loss;
 }
 
@@ -87,6 +90,7 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
 
   const BatchFunction next_batch = input();
   std::vector<std::vector<GradAndVar>> tower_grads;
+  LaterSummaries later;  // of the last tower
   {
     // Entering the scope again keeps reuse_variables() from outliving the loop.
     const auto vars = tf::variable_scope(tf::get_variable_scope());
@@ -94,7 +98,8 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
       const auto device = tf::device("/gpu:" + std::to_string(i));
       const auto scope = tf::name_scope(std::string(kTowerName) + "_" + std::to_string(i));
       const auto [images, labels] = next_batch();
-      const Tensor loss = tower_loss(scope, images, labels);
+      later.clear();
+      const Tensor loss = tower_loss(scope, images, labels, options.plain_tags ? &later : nullptr);
       tf::get_variable_scope().reuse_variables();
       // Keeps the summaries of the last tower.
       towers.summaries = tf::get_collection(GraphKeys::SUMMARIES, scope);
@@ -102,10 +107,19 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
       towers.losses.push_back(loss);
     }
   }
+  if (options.plain_tags) {
+    const auto of_input = std::ssize(tf::get_collection(GraphKeys::SUMMARIES));
+    for (const auto& add : later) add();
+    towers.summaries = tf::get_collection(GraphKeys::SUMMARIES);
+    towers.summaries.erase(towers.summaries.begin(), towers.summaries.begin() + of_input);
+  }
   towers.grads = average_gradients(tower_grads);
   const Operation apply_gradient_op =
       opt.apply_gradients(towers.grads, {.global_step = towers.global_step});
   tf::train::ExponentialMovingAverage variable_averages(kMovingAverageDecay, towers.global_step);
+  std::vector<Operation> before;
+  if (options.ordered_averages) before = {apply_gradient_op};
+  const auto after = tf::control_dependencies(before);
   const Operation variables_averages_op = variable_averages.apply(tf::trainable_variables());
   towers.train_op = tf::group({apply_gradient_op, variables_averages_op});
   return towers;

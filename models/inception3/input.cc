@@ -126,11 +126,10 @@ Batch reshaped(const std::vector<Tensor>& batch, std::int64_t batch_size) {
 /// Returns serialized examples in random order.
 Tensor shuffled_examples(const InputOptions& options, std::int64_t batch_size) {
   const auto filename_queue = tf::train::string_input_producer(
-      options.files, {.num_epochs = options.num_epochs, .seed = options.seed, .capacity = 16});
+      options.files, {.num_epochs = options.num_epochs, .capacity = 16});
   const std::int64_t min_queue_examples = std::min(kExamplesInQueue, options.examples);
   const tf::RandomShuffleQueue examples_queue(min_queue_examples + 3 * batch_size,
-                                              min_queue_examples, {tf::string},
-                                              {.seed = options.seed});
+                                              min_queue_examples, {tf::string});
   std::vector<Operation> enqueue_ops;
   for (int i = 0; i < kReaders; ++i) {
     const tf::TFRecordReader reader;

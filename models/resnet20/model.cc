@@ -26,17 +26,26 @@ T value_of(const OptionValues& values, const char* name) {
   return std::get<T>(option_value(kModel, values, name));
 }
 
+/// Returns the first rate of the schedule.
+double first_rate(const BuildOptions& options) {
+  const Nested* given = options.learning_rate.nested();
+  const auto* rate = given != nullptr ? std::get_if<double>(&given->value()) : nullptr;
+  if (rate == nullptr) throw ValueError("the learning rate of the schedule must be a number");
+  return *rate;
+}
+
 TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
   const auto strategy = value_of<std::string>(options.values, "variable-strategy");
   const Towers towers = build_towers(
       {.num_layers = static_cast<int>(value_of<std::int64_t>(options.values, "depth")),
        .num_towers = options.num_towers,
-       .learning_rate = std::get<double>(options.learning_rate.nested()->value()),
+       .learning_rate = first_rate(options),
        .batch_size = options.batch_size,
        .examples = options.examples,
        .schedule_epochs = value_of<std::int64_t>(options.values, "schedule-epochs"),
        .update_ops = tf::update_ops_policy(value_of<std::string>(options.values, "update-ops")),
-       .variable_strategy = strategy == "GPU" ? VariableStrategy::gpu : VariableStrategy::cpu},
+       .variable_strategy = strategy == "GPU" ? VariableStrategy::gpu : VariableStrategy::cpu,
+       .decay_kernels_only = value_of<bool>(options.values, "decay-kernels-only")},
       input);
   return {.global_step = towers.global_step,
           .stages = {{.train_op = towers.train_op,
@@ -84,7 +93,7 @@ StepLog log_of(const TrainOptions& options) {
     std::int64_t first_step = -1, last_step = -1;
     Clock::time_point start, last, last_loss;
   };
-  const double examples = static_cast<double>(options.batch_size * options.num_towers);
+  const auto examples = static_cast<double>(examples_of_step(options));
   return [=, state = State{}](const StepReport& report) mutable {
     const Clock::time_point now = Clock::now();
     std::string lines;
@@ -129,6 +138,7 @@ const Model kModel{
     .learning_rate = 0.1,
     .own_schedule = true,
     .batch_size = 128,
+    .split_batch = true,
     .log_every = 10,
     .stages = {{}},
     .options = {{.name = "depth",
@@ -154,7 +164,13 @@ const Model kModel{
                      "where variables are kept: on the CPU, or balanced by bytes over the GPUs",
                  .value = std::string("CPU"),
                  .kept = true,
-                 .choices = {"CPU", "GPU"}}},
+                 .choices = {"CPU", "GPU"}},
+                {.name = "decay-kernels-only",
+                 .about =
+                     "weight decay of kernels alone; the published program lets biases and the "
+                     "variables of batch normalization decay too",
+                 .value = false,
+                 .kept = true}},
     .data = &kRecords,
     .one_pipeline = true,
     .mean_loss = true,

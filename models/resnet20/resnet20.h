@@ -70,6 +70,9 @@ struct TowersOptions {
   UpdateOpsPolicy update_ops = UpdateOpsPolicy::first;
   VariableStrategy variable_strategy = VariableStrategy::cpu;
   std::string data_format = "channels_last";
+  /// Whether the weight decay leaves out biases and the variables of batch normalization. The
+  /// published program adds up the squares of all trainable variables.
+  bool decay_kernels_only = false;
 };
 
 /// The training graph in the default graph.

@@ -38,7 +38,10 @@ Tower tower_fn(const Batch& batch, const TowersOptions& options) {
   const Tensor mean = tf::reduce_mean(cross_entropy);
   const std::vector<Variable> model_params = tf::trainable_variables();
   std::vector<Tensor> squares;
-  for (const Variable& v : model_params) squares.push_back(tf::nn::l2_loss(v));
+  for (const Variable& v : model_params) {
+    if (options.decay_kernels_only && !v.op().name().ends_with("/kernel")) continue;
+    squares.push_back(tf::nn::l2_loss(v));
+  }
   const Tensor decay = kWeightDecay * tf::add_n(squares);
   tower.loss = mean + decay;
   tower.gradvars = tf::zip(tf::gradients(tower.loss, model_params), model_params);
@@ -58,7 +61,9 @@ Tensor learning_rate_at(const Variable& global_step, const TowersOptions& option
   return tf::identity(rate, {.name = "learning_rate"});
 }
 
-/// Joins what the towers predict, and adds the accuracy of it.
+/// Joins what the towers predict, and adds the accuracy of it. The published program gives the
+/// classes, the probabilities and the accuracy to its estimator, which evaluates with them; a
+/// training runs none of them.
 void add_predictions(const std::vector<Tower>& towers) {
   std::vector<Tensor> classes, probabilities, labels;
   for (const Tower& tower : towers) {

@@ -55,8 +55,8 @@ std::vector<std::string> files_of_share(const InputOptions& options) {
 
 BatchFunction shuffled_inputs(const InputOptions& options) {
   const auto scope = tf::name_scope("input");
-  const auto filename_queue = tf::train::string_input_producer(
-      files_of_share(options), {.num_epochs = options.num_epochs, .seed = options.seed});
+  const auto filename_queue =
+      tf::train::string_input_producer(files_of_share(options), {.num_epochs = options.num_epochs});
   const auto [image, label] = read_example(filename_queue, options.files, options.share);
   const std::int64_t all = options.batch_size * options.num_towers;
   const auto kept =

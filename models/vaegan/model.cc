@@ -106,11 +106,11 @@ EvaluationGraph build_evaluation(const Batch& batch, const OptionValues& values)
   const Tensor picture =
       grid(tf::concat({shown, x_tilde[{{0, kShown}, tf::all}], generated(z_p, true, "z_p")}, 0), 4,
            sizes.image_size);
-  EvaluationGraph graph{.sums = {tf::reduce_sum(error), tf::reduce_sum(divergence(z_x))}};
+  EvaluationGraph graph{.sums = {tf::reduce_sum(error), tf::reduce_sum(divergence(z_x))},
+                        .picture = picture};
   for (const Variable& variable : tf::global_variables()) {
     graph.restored.emplace(variable.op().name(), variable);  // the moving averages too
   }
-  graph.samples = [picture](Session& session) { return session.run(picture).item<std::string>(); };
   return graph;
 }
 

@@ -49,6 +49,17 @@ TEST_CASE("each model of the list is found by its name and says what it is") {
   CHECK_THROWS_AS(models::option_value(models::mnist::kModel, {}, "depth"), ValueError);
 }
 
+TEST_CASE("each option of a model is taken by trainings, or its text says that it is for bench") {
+  for (const models::Model* model : models::all()) {
+    for (const models::ModelOption& option : model->options) {
+      CAPTURE(model->name);
+      CAPTURE(option.name);
+      const bool says_bench = option.about.find("for `bench`") != std::string::npos;
+      CHECK(option.taken_by_training() != says_bench);
+    }
+  }
+}
+
 TEST_CASE("the stages of the GAN train the generator, the discriminator, then both") {
   const ScratchFolder folder;
   const models::TrainResult result =
@@ -178,6 +189,104 @@ TEST_CASE("the rate of cifar10 falls after as many epochs on any number of tower
   CHECK(rate_after(2, false, 700) == doctest::Approx(0.01));
   CHECK(rate_after(2, true, 700) == doctest::Approx(0.1));
   CHECK(rate_after(2, true, 1400) == doctest::Approx(0.01));
+}
+
+TEST_CASE("the rate of mnist falls after 60 % of the steps, or stays") {
+  const models::Model& mnist = models::mnist::kModel;
+  const auto losses = [&](bool constant) {
+    std::vector<double> of_steps;
+    models::train(mnist,
+                  {.data_dir = (test::source_root() / "samples/mnist").string(),
+                   .batch_size = 4,
+                   .max_steps = 5,
+                   .seed = 1,
+                   .reader_threads = 1,
+                   .values = {{"constant-rate", constant}}},
+                  [&](const models::StepReport& report) {
+                    of_steps.push_back(report.loss);
+                    return true;
+                  });
+    return of_steps;
+  };
+  const std::vector<double> falling = losses(false), constant = losses(true);
+  REQUIRE(falling.size() == 5);
+  REQUIRE(constant.size() == 5);
+  // The step after the first one with another rate is the first with other variables.
+  for (std::size_t step = 0; step < 4; ++step) CHECK(falling[step] == constant[step]);
+  CHECK(falling[4] != constant[4]);
+}
+
+TEST_CASE("the moving averages of cifar10 wait for the update if they are ordered") {
+  for (const bool ordered : {false, true}) {
+    CAPTURE(ordered);
+    Graph graph;
+    const auto guard = graph.as_default();
+    const auto built = models::cifar10::build_towers(
+        {.num_towers = 2, .batch_size = 2, .ordered_averages = ordered},
+        [] { return [] { return models::cifar10::batch_in_memory(2); }; });
+    int waiting = 0;
+    for (const Operation& op : graph.get_operations()) {
+      const auto before = op.control_inputs();
+      const bool waits = std::any_of(before.begin(), before.end(), [](const auto& input) {
+        return input.name() == "GradientDescent";
+      });
+      if (waits && op.name().find("ExponentialMovingAverage") != std::string::npos) ++waiting;
+    }
+    CHECK((waiting > 0) == ordered);
+    Session session({.allow_soft_placement = true});
+    session.run(tf::global_variables_initializer());
+    session.run(built.train_op);
+    const auto value = [&](const char* name) {
+      const Array values = session.run(graph.get_tensor_by_name(name));
+      return values.flat<float>()[0];
+    };
+    const float bias = value("softmax_linear/biases:0");  // it was 0
+    REQUIRE(bias != 0);
+    // The decay of step 1 is 2 / 11.
+    CHECK(value("softmax_linear/biases/ExponentialMovingAverage:0") ==
+          doctest::Approx(9.0 / 11 * bias));
+  }
+}
+
+TEST_CASE("the tags of cifar10's summaries have a tower's name unless they are plain") {
+  for (const bool plain : {false, true}) {
+    CAPTURE(plain);
+    Graph graph;
+    const auto guard = graph.as_default();
+    const auto built = models::cifar10::build_towers(
+        {.num_towers = 2, .batch_size = 2, .plain_tags = plain},
+        [] { return [] { return models::cifar10::batch_in_memory(2); }; });
+    Session session({.allow_soft_placement = true});
+    session.run(tf::global_variables_initializer());
+    const Array written = session.run(tf::summary::merge(built.summaries));
+    std::set<std::string> tags;
+    for (const auto& value : tf::summary::parse_summary(written.item<std::string>())) {
+      CHECK(value.tag.starts_with("tower_1/") != plain);
+      tags.insert(value.tag);
+    }
+    CHECK(tags.size() == 14);  // two of each of five layers, and of four losses
+    CHECK(tags.contains("conv1/conv1/sparsity") == plain);
+    CHECK(tags.contains("total_loss_1") == plain);
+  }
+}
+
+TEST_CASE("the program of cifar10 for one device has no queue of batches") {
+  const ScratchFolder folder;
+  const models::Model& cifar10 = models::cifar10::kModel;
+  cifar10.data->make(folder.path());
+  for (const bool one_device : {false, true}) {
+    CAPTURE(one_device);
+    Graph graph;
+    const auto guard = graph.as_default();
+    cifar10.input({.files = cifar10.data->files_of(folder.path(), models::Part::train),
+                   .examples = 2000,
+                   .values = {{"one-device", one_device}}})();
+    bool has_queue = false;
+    for (const Operation& op : graph.get_operations()) {
+      has_queue = has_queue || op.name().find("prefetch_queue") != std::string::npos;
+    }
+    CHECK(has_queue != one_device);
+  }
 }
 
 TEST_CASE("the classes of characters are those of the part for training, by frequency") {

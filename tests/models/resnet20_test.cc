@@ -73,6 +73,33 @@ TEST_CASE("the rate of resnet20 falls after parts of the schedule") {
   }
 }
 
+TEST_CASE("all variables of resnet20 decay, or kernels alone") {
+  for (const bool kernels_only : {false, true}) {
+    CAPTURE(kernels_only);
+    const Built built({.num_layers = 8, .num_towers = 2, .decay_kernels_only = kernels_only});
+    std::set<std::string> decaying;
+    for (const Operation& op : built.graph.get_operations()) {
+      if (op.type() == "L2Loss") decaying.insert(op.input(0).op().name());
+    }
+    std::set<std::string> expected;
+    for (const Variable& variable : built.trained) {
+      const std::string& name = variable.op().name();
+      if (!kernels_only || name.ends_with("/kernel")) expected.insert(name + "/read");
+    }
+    CHECK(decaying == expected);
+    CHECK(expected.size() == (kernels_only ? 8 : 23));
+  }
+}
+
+TEST_CASE("the schedule of resnet20 needs a number") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  CHECK_THROWS_WITH_AS(
+      resnet20::kModel.build({.learning_rate = tf::constant(0.1)},
+                             [] { return [] { return resnet20::batch_in_memory(2); }; }),
+      doctest::Contains("must be a number"), ValueError);
+}
+
 TEST_CASE("resnet20 balances its variables by bytes") {
   Built built(
       {.num_layers = 20, .num_towers = 3, .variable_strategy = resnet20::VariableStrategy::gpu});

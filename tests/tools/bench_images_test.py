@@ -44,6 +44,13 @@ class BenchImages(unittest.TestCase):
         self.assertGreater(line["images_per_second"], 0)
         self.assertGreater(line["efficiency"], 0)
 
+    def test_a_batch_is_that_of_a_device(self):
+        """Even of a model whose towers divide the batch in a training."""
+        result = run("bench", "--model", "resnet20", "--num-gpus", 2, "--batch-size", 3,
+                     "--num-warmup-batches", 1, "--num-batches", 1)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("Batch size:  6 global\n             3 per device\n", result.stdout)
+
     def test_each_way_to_share_variables(self):
         for update in ("independent", "parameter_server", "distributed_all_reduce", "async"):
             output = self.bench("--variable-update", update, "--num-gpus", 2)

@@ -180,6 +180,7 @@ struct Source {
   std::set<const Node*> reads;     ///< ReaderReadV2
   std::set<const Node*> dequeues;  ///< of other queues
   bool one_each = true;            ///< each run of an enqueue adds one element
+  bool random = false;             ///< the elements depend on random numbers
 };
 
 Source source_of(const QueueRunner& runner) {
@@ -196,6 +197,7 @@ Source source_of(const QueueRunner& runner) {
     if (!seen.insert(node).second) continue;
     if (node->op->name == "ReaderReadV2") source.reads.insert(node);
     if (node->op->name.starts_with("QueueDequeue")) source.dequeues.insert(node);
+    source.random = source.random || node->op->effect == Effect::random;
     for (const Tensor& input : node->inputs) stack.push_back(&input.node());
     for (const Node* control : node->control_inputs) stack.push_back(control);
   }
@@ -241,7 +243,7 @@ Saveable make_saveable_from_queue(const QueueBase& queue) {
   }
   const Source source = source_of(*runner);
   std::vector<Tensor> resources{queue.queue_ref()};
-  if (source.one_each && source.reads.size() == 1 && source.dequeues.empty()) {
+  if (source.one_each && !source.random && source.reads.size() == 1 && source.dequeues.empty()) {
     const Node& read = **source.reads.begin();
     const auto shares_input = [&](const QueueRunner& other) {
       if (feeds_queue(other)) return true;

@@ -12,11 +12,11 @@ namespace towerflow::train {
 /// has been dequeued, not how far ahead the readers are: two runs that dequeued the same elements
 /// save the same position.
 ///
-/// If each element is made of one record from one reader, the position consists of the records that
-/// a shuffle had to choose from and the place where the reader continues; those records are read
-/// again from their files, which must exist unchanged. Any other queue starts over and drops what
-/// had been dequeued, which is correct if its producers start alike in every session: with seeds,
-/// and without saved state.
+/// If each element is made of one record from one reader, without random numbers, the position
+/// consists of the records that a shuffle had to choose from and the place where the reader
+/// continues; those records are read again from their files, which must exist unchanged. Any other
+/// queue, such as one of distorted images, starts over and drops what had been dequeued, which is
+/// correct if its producers start alike in every session: with seeds, and without saved state.
 ///
 /// | key           | dtype, shape | meaning                                                      |
 /// |---------------|--------------|--------------------------------------------------------------|

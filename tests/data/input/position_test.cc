@@ -10,6 +10,7 @@
 #include "data/file.h"
 #include "data/parse_example.h"
 #include "data/record_reader.h"
+#include "ops/random/random_ops.h"
 #include "ops/variables/initialization.h"
 #include "tests/data/input/delayed.h"
 #include "tests/data/input/support.h"
@@ -28,6 +29,7 @@ enum class Kind {
   in_order,  ///< records in a FIFO queue
   chained,   ///< a shuffle queue filled from a FIFO queue
   in_rows,   ///< a queue that enqueues several elements at a time
+  noisy,     ///< records in a shuffle queue, each with a random number
 };
 
 struct Pipeline {
@@ -50,6 +52,9 @@ Tensor labels(const Pipeline& pipeline) {
                                   .allow_smaller_final_batch = true};
   if (pipeline.kind == Kind::in_order) return train::batch({label}, batch)[0];
   train::BatchOptions first{.batch_size = 1, .capacity = 9};
+  if (pipeline.kind == Kind::noisy) {
+    label = label + random_uniform({}, {.minval = 0, .maxval = 1000000, .dtype = int64, .seed = 4});
+  }
   if (pipeline.kind == Kind::chained) label = train::batch({label}, first)[0];
   train::ShuffleBatchOptions shuffle{.batch_size = pipeline.batch,
                                      .capacity = 40,
@@ -125,7 +130,8 @@ TEST_CASE("a pipeline stopped anywhere and continued gives what it would have gi
   const auto files = write_files(folder);
   const auto path = [&](const char* name) { return (folder / name).string(); };
   std::mt19937 generator(11);
-  for (const Kind kind : {Kind::shuffled, Kind::in_order, Kind::chained, Kind::in_rows}) {
+  for (const Kind kind :
+       {Kind::shuffled, Kind::in_order, Kind::chained, Kind::in_rows, Kind::noisy}) {
     CAPTURE(static_cast<int>(kind));
     delay_records(false);
     const auto expected = run({files, kind}, kAll);
