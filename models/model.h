@@ -99,6 +99,8 @@ struct TrainingGraph {
   /// The losses and what each of them trains, for `who_trains`; if empty, those of the stages.
   std::vector<TrainedLoss> trained{};
   std::int64_t counts_per_step = 1;  ///< by which a step increases global_step
+  /// The collections in which the model lists the updates of its moving averages, for `who_trains`.
+  std::vector<std::string> update_collections{GraphKeys::UPDATE_OPS};
 };
 
 /// The evaluation graph of a model, in the default graph: values that are summed over all batches.

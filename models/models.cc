@@ -42,7 +42,8 @@ std::vector<TrainedLoss> trained_losses(const Model& model, const TrainingGraph&
 }
 
 WhoTrains who_trains(const Model& model, const TrainingGraph& graph) {
-  return who_trains_what(trained_losses(model, graph));
+  return who_trains_what(trained_losses(model, graph),
+                         {.update_collections = graph.update_collections});
 }
 
 std::int64_t tower_batch_size(const Model& model, std::int64_t batch_size, int num_towers) {

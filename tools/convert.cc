@@ -5,6 +5,7 @@
 #include <string>
 
 #include "data/cifar10_convert.h"
+#include "data/jpeg_convert.h"
 #include "data/mnist_convert.h"
 #include "tools/command.h"
 #include "tools/options.h"
@@ -34,6 +35,19 @@ constexpr const char* kConvertCifar10Help =
     "label.\n"
     "\n"
     "Example: towerflow convert cifar10 --from cifar-10-batches-bin --to data/cifar10_records";
+
+constexpr const char* kConvertInception3Help =
+    "JPEG_DIR has a subfolder of JPEGs for each label: roses/1.jpg, tulips/2.jpg, ..\n"
+    "DIR gets train-00000-of-00002, .., and validation-00000-of-00002, .. of the images of\n"
+    "--validation; an earlier conversion there is replaced. labels.txt lists the labels: the "
+    "first\n"
+    "is class 1, since class 0 is the background. Each record is a tf.train.Example of ImageNet's\n"
+    "schema with the JPEG as it is; images are in random order, the same each time. A file that "
+    "is\n"
+    "no JPEG is an error; names that begin with a dot are ignored.\n"
+    "\n"
+    "Example: towerflow convert inception3 --from flowers/train --validation flowers/validation "
+    "--to runs/flowers";
 
 constexpr const char* kConvertHelp =
     "Training reads TFRecord files, one Example a record, since they are read front to back,\n"
@@ -128,6 +142,50 @@ void add_convert_cifar10(CLI::App& convert) {
   set_action(app, [arguments] { convert_cifar10(*arguments); });
 }
 
+struct JpegArguments : Folders {
+  std::string validation, labels;
+  data::JpegConvertOptions options;
+};
+
+void convert_inception3(JpegArguments arguments) {
+  Progress progress("converting");
+  data::JpegConvertOptions& options = arguments.options;
+  if (!arguments.validation.empty()) options.validation_dir = arguments.validation;
+  if (!arguments.labels.empty()) options.labels_file = arguments.labels;
+  options.progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); };
+  const data::JpegCounts counts = data::convert_jpegs(arguments.from, arguments.to, options);
+  progress.finish();
+  fmt::print("Wrote to {}: {} training and {} validation images of {} labels.\n", arguments.to,
+             counts.train, counts.validation, counts.labels);
+  if (arguments.json) {
+    fmt::print(
+        "{{\"dataset\": \"inception3\", \"train\": {}, \"validation\": {}, \"labels\": {}}}\n",
+        counts.train, counts.validation, counts.labels);
+  }
+}
+
+void add_convert_inception3(CLI::App& convert) {
+  CLI::App& app =
+      add_subcommand(convert, "inception3", "JPEGs for Inception v3, from a folder for each label",
+                     kConvertInception3Help);
+  const auto arguments = std::make_shared<JpegArguments>();
+  add_folders(app, *arguments, "folder of the training images", "JPEG_DIR");
+  add_text(app, "--validation", arguments->validation, "folder of the validation images",
+           {.type = "JPEG_DIR"});
+  add_text(app, "--labels", arguments->labels,
+           "file with a label a line, numbered from 1; subfolders that it does not name are left "
+           "out. By default the names of the subfolders of --from, sorted",
+           {.type = "FILE"});
+  constexpr IntegerRange kShards{.most = 99999};
+  data::JpegConvertOptions& options = arguments->options;
+  add_integer(app, "--train-shards", options.train_shards,
+              "files of the training set, at most one an image", kShards);
+  add_integer(app, "--validation-shards", options.validation_shards,
+              "files of the validation set, at most one an image", kShards);
+  add_json(app, arguments->json);
+  set_action(app, [arguments] { convert_inception3(*arguments); });
+}
+
 }  // namespace
 
 void add_convert(CLI::App& app) {
@@ -136,6 +194,7 @@ void add_convert(CLI::App& app) {
   require_subcommand(convert);
   add_convert_mnist(convert);
   add_convert_cifar10(convert);
+  add_convert_inception3(convert);
 }
 
 }  // namespace towerflow::tools

@@ -118,12 +118,21 @@ void check_trained(const std::vector<TrainedLoss>& trained, Site site) {
   }
 }
 
-/// Sorts the operations of UPDATE_OPS by whether a train op runs them, or others that write the
-/// same variables.
-void add_listed_updates(const std::vector<Updates>& updates, WhoTrains& who) {
+/// Returns what the collections hold.
+std::vector<Operation> collected(const std::vector<std::string>& collections) {
+  std::vector<Operation> updates;
+  for (const std::string& name : collections) {
+    for (const Fetch& update : get_collection<Fetch>(name)) updates.push_back(update.operation());
+  }
+  return updates;
+}
+
+/// Sorts the collected update ops by whether a train op runs them, or others that write the same
+/// variables.
+void add_collected_updates(const std::vector<Operation>& all, const std::vector<Updates>& updates,
+                           WhoTrains& who) {
   Nodes seen, repeated, instead;
-  for (const Fetch& listed : get_collection<Fetch>(GraphKeys::UPDATE_OPS)) {
-    const Operation update = listed.operation();
+  for (const Operation& update : all) {
     if (!seen.insert(&update.node()).second) {
       if (repeated.insert(&update.node()).second) who.updates_twice.push_back(update);
       continue;
@@ -146,7 +155,8 @@ void add_listed_updates(const std::vector<Updates>& updates, WhoTrains& who) {
 
 }  // namespace
 
-WhoTrains who_trains_what(const std::vector<TrainedLoss>& trained, Site site) {
+WhoTrains who_trains_what(const std::vector<TrainedLoss>& trained, const WhoTrainsOptions& options,
+                          Site site) {
   check_trained(trained, site);
   const DefaultGraphGuard here(trained[0].losses[0].graph());
   WhoTrains who;
@@ -169,7 +179,7 @@ WhoTrains who_trains_what(const std::vector<TrainedLoss>& trained, Site site) {
       who.untrained.push_back(who.variables[i]);
     }
   }
-  add_listed_updates(updates, who);
+  add_collected_updates(collected(options.update_collections), updates, who);
   who.text = who_trains_text(who, trained);
   return who;
 }

@@ -41,12 +41,17 @@ struct WhoTrains {
   std::vector<Variable> variables;
   std::vector<std::vector<VariableTraining>> losses;  ///< of each loss, one for each variable
   std::vector<Variable> untrained;                    ///< those that no train op updates
-  std::vector<Operation> updates_run;      ///< the operations of UPDATE_OPS that a train op runs
+  std::vector<Operation> updates_run;      ///< the collected update ops that a train op runs
   std::vector<Operation> updates_not_run;  ///< those that no train op runs
-  std::vector<Operation> updates_twice;    ///< those that the collection holds more than once
+  std::vector<Operation> updates_twice;    ///< those that were collected more than once
   /// If none of them is run: operations that a train op runs and that write the same variables.
   std::vector<Operation> updates_instead;
   std::string text;  ///< all of this as a table
+};
+
+struct WhoTrainsOptions {
+  /// The collections with the update ops.
+  std::vector<std::string> update_collections{GraphKeys::UPDATE_OPS};
 };
 
 }  // namespace towerflow::types
@@ -54,14 +59,15 @@ struct WhoTrains {
 namespace towerflow {
 
 /// Describes a training before it runs: for each trainable variable, loss and tower whether there
-/// is a gradient and of which kind, or why not; which optimizer applies it; which operations of
-/// UPDATE_OPS run; and which variables nobody trains. Gradients are computed in a trial that leaves
+/// is a gradient and of which kind, or why not; which optimizer applies it; which of the collected
+/// update ops run; and which variables nobody trains. Gradients are computed in a trial that leaves
 /// the graph unchanged.
 ///
 ///   fmt::print("{}", tf::who_trains_what({{"loss", losses, train_op}}).text);
 ///
 /// errors   ValueError: no loss, an empty list of towers, a train op that is unset or of another
 ///          graph; else those of `gradients`
-WhoTrains who_trains_what(const std::vector<TrainedLoss>& trained, Site site = Site::current());
+WhoTrains who_trains_what(const std::vector<TrainedLoss>& trained,
+                          const WhoTrainsOptions& options = {}, Site site = Site::current());
 
 }  // namespace towerflow

@@ -8,6 +8,7 @@
 
 #include "core/graph/error.h"
 #include "data/example.h"
+#include "data/jpeg_convert.h"
 #include "data/tfrecord.h"
 #include "models/inception3/inception3.h"
 #include "ops/image/jpeg_codec.h"
@@ -28,8 +29,9 @@ std::vector<std::string> record_files(const std::string& folder, Part part) {
   if (files.empty()) {
     throw errors::NotFoundError(
         fmt::format("there is no file {}-* in '{}'", subset, folder),
-        {.hint = "the folder must hold TFRecords of JPEGs, as build_imagenet_data.py writes them: "
-                 "train-00000-of-01024, .., validation-00000-of-00128, .."});
+        {.hint = "the folder must hold TFRecords of JPEGs, as `towerflow convert inception3` and "
+                 "build_imagenet_data.py write them: train-00000-of-01024, .., "
+                 "validation-00000-of-00128, .."});
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -78,19 +80,15 @@ void write_records(const fs::path& path, int images, std::uint32_t seed) {
     const image::ImageSize size{draws.from(80, 240), draws.from(80, 240), 3};
     const std::string jpeg = striped_jpeg(label, size, draws);
     data::ExampleBuilder example;
-    example.int64("image/height", size.height)
-        .int64("image/width", size.width)
-        .bytes("image/colorspace", "RGB")
-        .int64("image/channels", 3)
-        .int64("image/class/label", 1 + label)
-        .bytes("image/class/text", fmt::format("stripes {}", label))
-        .float_list("image/object/bbox/xmin", {})
-        .float_list("image/object/bbox/xmax", {})
-        .float_list("image/object/bbox/ymin", {})
-        .float_list("image/object/bbox/ymax", {})
-        .bytes("image/format", "JPEG")
-        .bytes("image/filename", fmt::format("stripes_{:03}.jpg", i))
-        .bytes("image/encoded", jpeg);
+    data::set_features(example, {.bytes = jpeg,
+                                 .height = size.height,
+                                 .width = size.width,
+                                 .label = 1 + label,
+                                 .text = fmt::format("stripes {}", label),
+                                 .filename = fmt::format("stripes_{:03}.jpg", i)});
+    for (const char* side : {"xmin", "xmax", "ymin", "ymax"}) {
+      example.float_list(std::string("image/object/bbox/") + side, {});
+    }
     writer.write(example.serialize());
   }
   writer.close();

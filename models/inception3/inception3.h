@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/data_set.h"
+#include "parallel/update_ops.h"
 #include "train/optimizer.h"
 
 namespace towerflow::models::inception3 {
@@ -74,6 +75,14 @@ struct TowersOptions {
   std::int64_t batch_size = 32;     ///< per tower
   std::int64_t examples = 0;        ///< of an epoch
   std::int64_t classes = kClasses;  ///< without the background
+  /// Whose moments update the averages of the batch normalizations; as published, the last tower's.
+  UpdateOpsPolicy update_ops = UpdateOpsPolicy::last;
+  /// Whether the averages of the variables wait for the updates. As published, they are in no
+  /// order.
+  bool ordered_averages = false;
+  /// Whether each tower computes the decay of the weights. As published, the towers add the nodes
+  /// with which the first one created the weights.
+  bool own_decay = false;
 };
 
 /// The training graph in the default graph.
@@ -87,8 +96,7 @@ struct Towers {
 };
 
 /// Builds the variables on the CPU and one tower per device (/gpu:0, /gpu:1, ..); averages and
-/// applies the gradients on the CPU. Of the batch normalizations, the last tower's moments are
-/// averaged.
+/// applies the gradients on the CPU.
 Towers build_towers(const TowersOptions& options, const InputFunction& input);
 
 }  // namespace towerflow::models::inception3

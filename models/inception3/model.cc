@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "models/inception3/inception3.h"
+#include "models/inception3/slim.h"
 #include "models/models.h"
 #include "models/score.h"
 #include "towerflow/tf.h"
@@ -8,22 +9,32 @@
 namespace towerflow::models::inception3 {
 namespace {
 
+template <class T>
+T value_of(const OptionValues& values, const char* name) {
+  return std::get<T>(option_value(kModel, values, name));
+}
+
 std::int64_t classes_of(const OptionValues& values) {
-  return std::get<std::int64_t>(option_value(kModel, values, "classes"));
+  return value_of<std::int64_t>(values, "classes");
 }
 
 TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
-  const Towers towers = build_towers({.num_towers = options.num_towers,
-                                      .learning_rate = options.learning_rate,
-                                      .batch_size = options.batch_size,
-                                      .examples = options.examples,
-                                      .classes = classes_of(options.values)},
-                                     input);
+  const Towers towers = build_towers(
+      {.num_towers = options.num_towers,
+       .learning_rate = options.learning_rate,
+       .batch_size = options.batch_size,
+       .examples = options.examples,
+       .classes = classes_of(options.values),
+       .update_ops = tf::update_ops_policy(value_of<std::string>(options.values, "update-ops")),
+       .ordered_averages = value_of<bool>(options.values, "ordered-averages"),
+       .own_decay = value_of<bool>(options.values, "own-decay")},
+      input);
   return {.global_step = towers.global_step,
           .stages = {{towers.train_op, towers.losses}},
           .grads = towers.grads,
           .summaries = towers.summaries,
-          .learning_rate = towers.learning_rate};
+          .learning_rate = towers.learning_rate,
+          .update_collections = {slim::UPDATE_OPS_COLLECTION}};
 }
 
 /// Counts the images whose class has the highest logit, and one of the five highest, with the
@@ -54,7 +65,7 @@ const Model kModel{
     .training =
         "RMSProp; the rate is multiplied by 0.16 every 30 epochs.\n"
         "Moving averages of all variables are kept for the evaluation, and of the\n"
-        "averages of the batch normalizations, which the last tower updates.",
+        "averages of the batch normalizations, which by default the last tower updates.",
     .evaluation =
         "how many are recognised by the moving averages of the variables:\n"
         "precision @ 1 is the share whose highest score is the right class,\n"
@@ -71,7 +82,25 @@ const Model kModel{
                  .about = "classes of the data; the network has one more, 0, for the background",
                  .value = kClasses,
                  .kept = true,
-                 .most = 1000000}},
+                 .most = 1000000},
+                {.name = "update-ops",
+                 .about = "towers whose moments update the averages of the batch normalizations: "
+                          "the first, the last, as in the published program, all, each from the "
+                          "value before the step, in_order, one after another, or merged, taken as "
+                          "one batch",
+                 .value = std::string("last"),
+                 .kept = true,
+                 .choices = {"first", "last", "all", "in_order", "merged"}},
+                {.name = "ordered-averages",
+                 .about = "let the averages of the variables wait for the updates of a step; the "
+                          "published program leaves them in no order",
+                 .value = false,
+                 .kept = true},
+                {.name = "own-decay",
+                 .about = "let each tower compute the decay of the weights; in the published "
+                          "program all add that of the first tower",
+                 .value = false,
+                 .kept = true}},
     .data = &kImages,
     .one_pipeline = true,
     .random_input = true,

@@ -52,7 +52,19 @@ Variable moving_average(const std::string& name, DType dtype, const Shape& shape
                    .collections = {{"moving_vars", GraphKeys::MOVING_AVERAGE_VARIABLES}}});
 }
 
+bool is_weights(const Variable& variable) { return variable.op().name().ends_with("/weights"); }
+
 }  // namespace
+
+std::vector<Tensor> weight_decays() {
+  std::vector<Tensor> decays;
+  for (const Variable& weights : tf::trainable_variables()) {
+    if (!is_weights(weights)) continue;
+    const auto scope = tf::name_scope(weights.op().name() + "/Regularizer");
+    decays.push_back(l2_regularizer(weights));
+  }
+  return decays;
+}
 
 Tensor batch_norm(const Tensor& inputs, bool is_training) {
   const auto scope = tf::variable_scope(std::nullopt, {.default_name = "BatchNorm"});
@@ -75,6 +87,12 @@ Tensor batch_norm(const Tensor& inputs, bool is_training) {
   const Tensor new_variance =
       tf::train::assign_moving_average(moving_variance, variance, kBatchNormDecay);
   tf::add_to_collection(UPDATE_OPS_COLLECTION, new_variance);
+  layers::add_batch_moments({.moving_mean = moving_mean,
+                             .moving_variance = moving_variance,
+                             .sample = {mean, variance, inputs, axes},
+                             .momentum = kBatchNormDecay,
+                             .mean_update = new_mean.op(),
+                             .variance_update = new_variance.op()});
   return tf::nn::batch_normalization(inputs, mean, variance, beta, std::nullopt, kBatchNormEpsilon);
 }
 

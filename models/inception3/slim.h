@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/graph/operand.h"
 
@@ -46,6 +47,10 @@ Tensor conv2d(const Tensor& inputs, int filters, Kernel kernel, bool is_training
 /// Normalizes by the moments of the batch and adds the updates of their averages to
 /// UPDATE_OPS_COLLECTION, or normalizes by the averages; then adds `beta`. (ops.batch_norm)
 Tensor batch_norm(const Tensor& inputs, bool is_training);
+
+/// Returns the decay of the weights of all layers, with nodes in the open name scope and on the
+/// open device. REGULARIZATION_LOSSES holds those that the variables were created with.
+std::vector<Tensor> weight_decays();
 
 /// inputs * weights + biases. (ops.fc)
 /// shapes   inputs [N, n] -> [N, units]

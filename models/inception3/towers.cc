@@ -53,19 +53,22 @@ void loss(const Logits& logits, const Tensor& labels) {
 namespace {
 
 /// Returns the loss of one tower, whose run also updates averages of it and its parts.
-Tensor tower_loss(const Batch& batch, std::int64_t num_classes, const std::string& scope,
+Tensor tower_loss(const Batch& batch, const TowersOptions& options, const std::string& scope,
                   Reuse reuse_variables) {
   Logits logits;
   {
     const auto vars = tf::variable_scope(tf::get_variable_scope(), {.reuse = reuse_variables});
     logits = inference(batch.features,
-                       {.num_classes = num_classes, .for_training = true, .scope = scope});
+                       {.num_classes = options.classes + 1, .for_training = true, .scope = scope});
   }
   loss(logits, batch.labels);
-  // Only the losses of this tower, but the weights' losses, which exist once, of the first.
   std::vector<Tensor> losses = tf::get_collection(slim::LOSSES_COLLECTION, scope);
+  // The collection holds only those of the first tower, which created the weights.
+  const std::vector<Tensor> decays = options.own_decay
+                                         ? slim::weight_decays()
+                                         : tf::get_collection(GraphKeys::REGULARIZATION_LOSSES);
   std::vector<Tensor> all = losses;
-  for (const Tensor& l : tf::get_collection(GraphKeys::REGULARIZATION_LOSSES)) all.push_back(l);
+  all.insert(all.end(), decays.begin(), decays.end());
   const Tensor total_loss = tf::add_n(all, {.name = "total_loss"});
   losses.push_back(total_loss);
 
@@ -98,16 +101,15 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
   const BatchFunction next_batch = input();
   const std::vector<Tensor> input_summaries = tf::get_collection(GraphKeys::SUMMARIES);
   std::vector<std::vector<GradAndVar>> tower_grads;
-  std::vector<Tensor> batchnorm_updates;
+  std::vector<std::vector<Fetch>> batchnorm_updates;
   Reuse reuse_variables = std::nullopt;
   for (int i = 0; i < options.num_towers; ++i) {
     const auto device = tf::device("/gpu:" + std::to_string(i));
     const auto scope = tf::name_scope(std::string(kTowerName) + "_" + std::to_string(i));
-    const Tensor loss = tower_loss(next_batch(), options.classes + 1, scope, reuse_variables);
+    const Tensor loss = tower_loss(next_batch(), options, scope, reuse_variables);
     reuse_variables = true;
-    // Keeps the summaries and the updates of the last tower.
-    towers.summaries = tf::get_collection(GraphKeys::SUMMARIES, scope);
-    batchnorm_updates = tf::get_collection(slim::UPDATE_OPS_COLLECTION, scope);
+    towers.summaries = tf::get_collection(GraphKeys::SUMMARIES, scope);  // of the last tower
+    batchnorm_updates.push_back(tf::get_collection<Fetch>(slim::UPDATE_OPS_COLLECTION, scope));
     tower_grads.push_back(opt.compute_gradients(loss));
     towers.losses.push_back(loss);
   }
@@ -122,10 +124,18 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
   for (const Variable& average : tf::moving_average_variables()) {
     variables_to_average.push_back(average);
   }
-  const Operation variables_averages_op = variable_averages.apply(variables_to_average);
-  std::vector<Operation> updates;
-  for (const Tensor& update : batchnorm_updates) updates.push_back(update.op());
-  const Operation batchnorm_updates_op = tf::group(updates);
+  const auto update_averages = [&] {
+    return tf::group(tf::combine_update_ops(batchnorm_updates, options.update_ops));
+  };
+  Operation variables_averages_op, batchnorm_updates_op;
+  if (options.ordered_averages) {
+    batchnorm_updates_op = update_averages();
+    const auto after = tf::control_dependencies({apply_gradient_op, batchnorm_updates_op});
+    variables_averages_op = variable_averages.apply(variables_to_average);
+  } else {
+    variables_averages_op = variable_averages.apply(variables_to_average);
+    batchnorm_updates_op = update_averages();
+  }
   towers.train_op = tf::group({apply_gradient_op, variables_averages_op, batchnorm_updates_op});
   return towers;
 }

@@ -1,12 +1,22 @@
 // Mistakes with gradients: absent ones, slices, and pairs that are not complete.
+#include <fmt/format.h>
+
 #include "models/mistakes/mistakes.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::mistakes {
 namespace {
 
-std::vector<OptionalGradient> average_gradients(const std::vector<OptionalGradient>& towers) {
-  return towers;
+/// The averager of the text: a list for each tower becomes one list.
+std::vector<OptionalGradient> average_gradients(
+    const std::vector<std::vector<OptionalGradient>>& grads) {
+  std::vector<OptionalGradient> averaged_grads;
+  for (std::size_t variable = 0; variable < grads[0].size(); ++variable) {
+    std::vector<Operand> grads_per_var;
+    for (const auto& tower : grads) grads_per_var.emplace_back(tower[variable]);
+    averaged_grads.emplace_back(tf::reduce_mean(tf::stack(grads_per_var), 0));
+  }
+  return averaged_grads;
 }
 
 }  // namespace
@@ -32,11 +42,19 @@ std::string slices_averaged() {
 }
 
 std::string function_zipped() {
-  // The text passes average_gradients, the function, where it means averaged_gradients, the list.
-  const auto compiles = []<class T>(const T& gradients) {
-    return requires { tf::zip(gradients, std::vector<Variable>{}); };
+  const Variable w = tf::get_variable("w", {3});
+  const auto grads = tf::gradients(tf::reduce_sum(w), w);
+  const auto averaged_gradients = average_gradients({grads, grads});
+  const auto zips = []<class T>(const T& gradients) {
+    constexpr bool compiles = requires { tf::zip(gradients, std::vector<Variable>{}); };
+    return std::bool_constant<compiles>();
   };
-  return compiles(average_gradients) ? "It compiles." : "It does not compile.";
+  static_assert(decltype(zips(averaged_gradients))::value);
+  static_assert(!decltype(zips(average_gradients))::value);  // the function, which the text zips
+  const auto zipped = tf::zip(averaged_gradients, {w});
+  return fmt::format(
+      "zip(averaged_gradients, ..) gives {} pair; zip(average_gradients, ..) does not compile",
+      zipped.size());
 }
 
 std::string optimizer_forgotten() {

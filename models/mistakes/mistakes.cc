@@ -29,9 +29,10 @@ const std::vector<Mistake>& all() {
        loop_not_wrapped},
       {"variables_not_shared",
        "Each tower makes variables of its own, and the pairs of gradients and variables end with "
-       "the first tower's.",
+       "the first tower's. Nothing trains the second tower's, and nothing says so.",
        "multi_gpu_model", "models/mistakes/scopes.cc",
-       "Create them with `tf::get_variable`, and reuse them from the second tower on.",
+       "Create them with `tf::get_variable`, and reuse them from the second tower on. "
+       "`tf::zip` throws for lists of different lengths.",
        variables_not_shared},
       {"absent_gradient_averaged",
        "The averager expands a gradient that is None, since the loss does not depend on the "
@@ -73,7 +74,9 @@ const std::vector<Mistake>& all() {
        "CIFAR-10 on towers", "models/mistakes/collections.cc",
        "Create the summaries of a tower after its scope has ended.", tags_stripped},
       {"relu_on_logits",
-       "The last layer before the softmax has a ReLU: negative logits have no gradient.",
+       "The last layer before the softmax has a ReLU: logits that are negative for all examples "
+       "get "
+       "no gradient, and nothing is learned.",
        "MNIST on several GPUs", "models/mistakes/numbers.cc", "Leave the logits linear.",
        relu_on_logits},
       {"steps_counted_three_times",
@@ -83,8 +86,8 @@ const std::vector<Mistake>& all() {
       {"averages_not_ordered",
        "The moving average and the update of its variable are in one group, in no order.",
        "CIFAR-10 on towers", "models/mistakes/numbers.cc",
-       "Open `tf::control_dependencies({update})` around `averages.apply`. This library's plan "
-       "runs them in a fixed order.",
+       "Open `tf::control_dependencies({update})` around `averages.apply`. Without it this "
+       "library's plan runs both in a fixed order, and TensorFlow in either.",
        averages_not_ordered},
   };
   return mistakes;

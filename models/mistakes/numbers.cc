@@ -7,15 +7,26 @@
 namespace towerflow::models::mistakes {
 
 std::string relu_on_logits() {
-  const Tensor logits = tf::constant({-1.0, -2.0, -3.0});
-  const Tensor loss = tf::nn::sparse_softmax_cross_entropy_with_logits(
-      {.labels = tf::constant(0), .logits = tf::nn::relu(logits)});
-  const Tensor gradient = tf::gradients(loss, logits)[0]->dense();
-  Session session;
-  const auto [value, slope] = session.run({loss, gradient});
-  const auto slopes = slope.flat<float>();
-  return fmt::format("loss {:.4f}, gradient of the logits {} {} {}", value.item<float>(),
-                     slopes[0] + 0.0F, slopes[1], slopes[2]);
+  std::string text = "loss after 100 steps:";
+  for (const bool relu : {true, false}) {
+    const auto scope = tf::variable_scope(relu ? "relu" : "linear");
+    const Variable w =
+        tf::get_variable("weights", {3, 3}, {.initializer = tf::constant_initializer(0.1)});
+    const Variable b =
+        tf::get_variable("biases", {3}, {.initializer = tf::constant_initializer(-0.2)});
+    const Tensor x = tf::constant({{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}});
+    Tensor logits = tf::matmul(x, w) + b;  // -0.1 at first
+    if (relu) logits = tf::nn::relu(logits);
+    const Tensor loss = tf::reduce_mean(tf::nn::sparse_softmax_cross_entropy_with_logits(
+        {.labels = tf::constant({0, 1, 2}), .logits = logits}));
+    const Operation train_op = tf::train::GradientDescentOptimizer(1.0).minimize(loss);
+    Session session;
+    session.run(tf::global_variables_initializer());
+    for (int step = 0; step < 100; ++step) session.run(train_op);
+    text += fmt::format("{} {:.4f}", relu ? " with ReLU" : ", without",
+                        session.run(loss).item<float>());
+  }
+  return text;
 }
 
 std::string steps_counted_three_times() {
@@ -37,17 +48,35 @@ std::string steps_counted_three_times() {
 }
 
 std::string averages_not_ordered() {
-  const Variable w = tf::get_variable("w", Shape{}, {.initializer = tf::ones_initializer()});
-  tf::train::ExponentialMovingAverage averages(0.5);
-  const Operation update = tf::train::GradientDescentOptimizer(1.0).minimize(w * 1.0);
-  const Operation average = averages.apply({w});  // waits for nothing: before or after the update
-  const Operation train_op = tf::group({update, average});
-  Session session;
-  session.run(tf::global_variables_initializer());
-  session.run(train_op);
-  const float shadow = session.run(*averages.average(w)).item<float>();
-  return fmt::format("the average is {}: of the variable {} its update", shadow,
-                     shadow == 0.5F ? "after" : "before");
+  std::vector<float> seen;
+  for (const std::string waiting : {"average", "update", "neither"}) {
+    Graph graph;
+    const auto as_default = graph.as_default();
+    const Variable w = tf::get_variable("w", Shape{}, {.initializer = tf::ones_initializer()});
+    tf::train::ExponentialMovingAverage averages(0.5);
+    tf::train::GradientDescentOptimizer opt(1.0);
+    Operation update, average;
+    if (waiting == "update") {
+      average = averages.apply({w});
+      const auto after = tf::control_dependencies({average});
+      update = opt.minimize(w * 1.0);
+    } else {
+      update = opt.minimize(w * 1.0);
+      std::vector<Operation> before;
+      if (waiting == "average") before = {update};
+      const auto after = tf::control_dependencies(before);
+      average = averages.apply({w});
+    }
+    const Operation train_op = tf::group({update, average});
+    Session session;
+    session.run(tf::global_variables_initializer());
+    session.run(train_op);
+    seen.push_back(session.run(*averages.average(w)).item<float>());
+  }
+  return fmt::format(
+      "the average of a variable that a step takes from 1 to 0: {} if the average waits, {} if the "
+      "update waits, {} if neither does",
+      seen[0], seen[1], seen[2]);
 }
 
 }  // namespace towerflow::models::mistakes

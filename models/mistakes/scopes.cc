@@ -1,4 +1,8 @@
 // Mistakes with scopes: which variables there are, and which of them are shared.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "models/mistakes/mistakes.h"
 #include "towerflow/tf.h"
 
@@ -45,9 +49,23 @@ std::string variables_not_shared() {
   }
   std::vector<OptionalGradient> averaged{
       tf::reduce_mean({tower_grads[0][0], tower_grads[1][0]}, 0)};
-  tf::train::GradientDescentOptimizer opt(0.1);
-  opt.apply_gradients(tf::zip(averaged, tf::trainable_variables()));
-  return "";
+  // As Python's zip pairs them: it ends with the shorter list. tf::zip throws instead.
+  const std::vector<Variable> variables = tf::trainable_variables();
+  std::vector<GradAndVar> pairs;
+  for (std::size_t i = 0; i < std::min(averaged.size(), variables.size()); ++i) {
+    pairs.push_back({averaged[i], variables[i]});
+  }
+  const Operation train_op = tf::train::GradientDescentOptimizer(0.1).apply_gradients(pairs);
+  Session session;
+  session.run(tf::global_variables_initializer());
+  session.run(train_op);
+  std::string text = "after a step:";
+  for (const Variable& w : variables) {
+    const Array value = session.run(w);
+    const auto values = value.flat<float>();
+    text += fmt::format(" {} {} {}", w.op().name(), values[0], values[1]);
+  }
+  return text;
 }
 
 }  // namespace towerflow::models::mistakes

@@ -57,8 +57,8 @@ def variables_not_shared():
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(train_op)
-        return "no error; after a step: " + ", ".join(
-            "%s %g %g" % (v.op.name, *session.run(v))
+        return "after a step:" + "".join(
+            " %s %g %g" % (v.op.name, *session.run(v))
             for v in tf.trainable_variables())
 
 
@@ -144,12 +144,23 @@ def tags_stripped():
 
 
 def relu_on_logits():
-    logits = tf.constant([-1.0, -2.0, -3.0])
-    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=0, logits=tf.nn.relu(logits))
-    gradient = tf.gradients(loss, logits)[0]
-    with tf.Session() as session:
-        value, slopes = session.run([loss, gradient])
-    return "loss %.4f, gradient of the logits %g %g %g" % (value, *(slopes + 0.0))
+    losses = []
+    for name in ("relu", "linear"):
+        with tf.variable_scope(name):
+            w = tf.get_variable("weights", [3, 3], initializer=tf.constant_initializer(0.1))
+            b = tf.get_variable("biases", [3], initializer=tf.constant_initializer(-0.2))
+        logits = tf.matmul(tf.eye(3), w) + b
+        if name == "relu":
+            logits = tf.nn.relu(logits)
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=[0, 1, 2], logits=logits))
+        train_op = tf.train.GradientDescentOptimizer(1.0).minimize(loss)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(100):
+                session.run(train_op)
+            losses.append(session.run(loss))
+    return "loss after 100 steps: with ReLU %.4f, without %.4f" % tuple(losses)
 
 
 def steps_counted_three_times():
@@ -168,21 +179,33 @@ def steps_counted_three_times():
         return "after 100 steps: global_step %d, rate %.1f" % tuple(session.run([global_step, rate]))
 
 
+def average_after_a_step(waits):
+    with tf.Graph().as_default():
+        w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+        averages = tf.train.ExponentialMovingAverage(0.5)
+        opt = tf.train.GradientDescentOptimizer(1.0)
+        if waits == "update":
+            average = averages.apply([w])
+            with tf.control_dependencies([average]):
+                update = opt.minimize(w * 1.0)
+        else:
+            update = opt.minimize(w * 1.0)
+            with tf.control_dependencies([update] if waits == "average" else []):
+                average = averages.apply([w])
+        train_op = tf.group(update, average)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(train_op)
+            return float(session.run(averages.average(w)))
+
+
 def averages_not_ordered():
-    seen = set()
-    for _ in range(30):
-        with tf.Graph().as_default():
-            w = tf.get_variable("w", [], initializer=tf.ones_initializer())
-            averages = tf.train.ExponentialMovingAverage(0.5)
-            update = tf.train.GradientDescentOptimizer(1.0).minimize(w * 1.0)
-            train_op = tf.group(update, averages.apply([w]))
-            with tf.Session() as session:
-                session.run(tf.global_variables_initializer())
-                session.run(train_op)
-                seen.add(float(session.run(averages.average(w))))
+    # Which of them appears if neither waits depends on the threads of the run.
+    seen = {average_after_a_step("neither") for _ in range(30)}
     assert seen <= {0.5, 1.0}, seen
-    # Which of them appears depends on the threads of the run.
-    return "the average is 0.5 or 1: TensorFlow does not say which"
+    return ("the average of a variable that a step takes from 1 to 0: %g if the average waits, "
+            "%g if the update waits, 0.5 or 1 if neither does" % (
+                average_after_a_step("average"), average_after_a_step("update")))
 
 
 PROGRAMS = [reuse_under_another_name, scope_of_a_tower, loop_not_wrapped, variables_not_shared,

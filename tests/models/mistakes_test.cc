@@ -74,10 +74,14 @@ TEST_CASE("mistakes: errors are of TensorFlow's class, and misleading results ar
     const std::string theirs = said[mistake.name], ours = models::mistakes::outcome(mistake);
     const auto error = theirs.find("Error: ");
     if (mistake.name == "function_zipped") {
-      CHECK(ours == "It does not compile.");
+      CHECK(ours.ends_with("does not compile"));
+    } else if (mistake.name == "averages_not_ordered") {
+      // TensorFlow runs the two in either order.
+      const std::string order = "if the update waits, ";
+      CHECK(ours.substr(0, ours.find(order)) == theirs.substr(0, theirs.find(order)));
     } else if (error != std::string::npos) {
       CHECK(ours.starts_with(theirs.substr(0, error + 7)));
-    } else if (!theirs.starts_with("no error") && mistake.name != "averages_not_ordered") {
+    } else if (!theirs.starts_with("no error")) {
       CHECK(ours == theirs);
     }
   }

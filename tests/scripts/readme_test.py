@@ -1,4 +1,4 @@
-"""The README's program equals samples/towers, and its output and files are those the README shows.
+"""The program of each README equals samples/towers, and its output and files are those that are shown.
 
 $TOWERS_SAMPLE is the executable, $TOWERFLOW_COMMAND the command.
 """
@@ -16,7 +16,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 class Readme(unittest.TestCase):
     def test_program_and_its_output(self):
-        blocks = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+        for page in ("README.md", "README.zh.md"):
+            with self.subTest(page):
+                self.check(page)
+
+    def check(self, page):
+        blocks = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / page).read_text(), re.M | re.S)
         program = (ROOT / "samples/towers/towers.cc").read_text()
         at = blocks.index(("cpp", program))
         lines = [line for line in program.splitlines() if line and not line.startswith("//")]

@@ -19,6 +19,12 @@ import unittest
 
 COMMAND = os.environ["TOWERFLOW_COMMAND"]
 LIMIT = 50  # seconds
+# A grey image of 2 x 3 pixels.
+JPEG = bytes.fromhex(
+    "ffd8ffe000104a46494600010100000100010000ffdb004300100b0c0e0c0a100e0d0e1211101318281a181616183123"
+    "251d283a333d3c3933383740485c4e404457453738506d51575f626768673e4d71797064785c656763ffc0000b080003"
+    "000201011100ffc40014000100000000000000000000000000000000ffc4001410010000000000000000000000000000"
+    "0000ffda0008010100003f003fffd9")
 
 
 def run(*arguments, **options):
@@ -97,7 +103,7 @@ class Usage(Scratch):
                      "eval, explain, inspect, mistakes, scale, train", "see towerflow --help"),
                 (["convert"], "needs one of: mnist"),
                 (["convrt", "mnist"], "has no subcommand 'convrt'", "'convert'"),
-                (["convert", "imagenet"], "has no subcommand 'imagenet'", "known: mnist, cifar10",
+                (["convert", "imagenet"], "has no subcommand 'imagenet'", "known: mnist, cifar10, inception3",
                  "see towerflow convert --help"),
                 (["--jsn", "convert"], "does not take '--jsn'"),
                 (["convert", "mnist"], "--from is required", "see towerflow convert mnist --help"),
@@ -220,6 +226,52 @@ class ConvertMnist(Scratch):
         self.assertEqual(result.returncode, 0)
         self.assertEqual(self.records(), {"train.tfrecords": 1990, "validation.tfrecords": 10,
                                           "test.tfrecords": 7})
+
+
+class ConvertInception3(Scratch):
+    def convert(self, *more):
+        return run("convert", "inception3", "--from", self.folder / "train", "--to", self.out, *more)
+
+    def add_images(self, part, label, count):
+        folder = self.folder / part / label
+        folder.mkdir(parents=True, exist_ok=True)
+        for i in range(count):
+            (folder / f"{i}.jpg").write_bytes(JPEG)
+
+    def test_counts(self):
+        self.add_images("train", "tulips", 4)
+        self.add_images("train", "roses", 3)
+        self.add_images("validation", "roses", 2)
+        result = self.convert("--validation", self.folder / "validation", "--train-shards", 3, "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("7 training and 2 validation images of 2 labels", result.stdout)
+        self.assertEqual(json.loads(result.stdout.splitlines()[-1]),
+                         {"dataset": "inception3", "train": 7, "validation": 2, "labels": 2})
+        self.assertEqual((self.out / "labels.txt").read_text(encoding="utf-8"), "roses\ntulips\n")
+        self.assertEqual({f.name: count_records(f.read_bytes()) for f in self.out.glob("*-of-*")},
+                         {"train-00000-of-00003": 2, "train-00001-of-00003": 2,
+                          "train-00002-of-00003": 3, "validation-00000-of-00002": 1,
+                          "validation-00001-of-00002": 1})
+        said = run("inspect", self.out / "train-00000-of-00003").stdout
+        for feature in ("image/encoded", "image/class/label", "image/filename", "image/height"):
+            self.assertIn(feature, said)
+        # A list of labels gives other numbers, and leaves out what it does not name.
+        (self.folder / "labels").write_text("tulips\n", encoding="utf-8")
+        self.assertIn("4 training and 0 validation images of 1 labels",
+                      self.convert("--labels", self.folder / "labels").stdout)
+        self.assertFalse(list(self.out.glob("validation-*")))
+
+    def test_wrong_input(self):
+        self.assert_error(self.convert(), 1, str(self.folder / "train"))
+        self.add_images("train", "roses", 1)
+        bad = self.folder / "train/roses/bad.jpg"
+        for content in (b"", JPEG[:-60], b"\x89PNG\r\n\x1a\n"):
+            bad.write_bytes(content)
+            self.assert_error(self.convert(), 1, str(bad), "only JPEGs")
+        self.assertEqual(list(self.out.glob("*")), [])
+        self.assert_error(self.convert("--train-shards", 0), 2, "--train-shards")
+        self.assert_error(self.convert("--labels", self.folder / "none"), 1,
+                          str(self.folder / "none"))
 
 
 if __name__ == "__main__":

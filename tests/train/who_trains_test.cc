@@ -110,6 +110,12 @@ TEST_CASE("who trains what: update ops") {
         "  update ops: 1 of 2 run in a step\n"
         "  nobody runs: left\n"
         "  collected more than once: run\n");
+  // Of other collections.
+  tf::add_to_collection("own_updates", left);
+  const WhoTrains own = tf::who_trains_what({{"loss", {loss}, tf::group({custom, left})}},
+                                            {.update_collections = {"own_updates", "none"}});
+  CHECK(own.text.ends_with("  update ops: 1 of 1 run in a step\n"));
+  CHECK(own.updates_twice.empty());
 }
 
 TEST_CASE("who trains what: wrong questions") {
