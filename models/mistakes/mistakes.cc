@@ -75,8 +75,7 @@ const std::vector<Mistake>& all() {
        "Create the summaries of a tower after its scope has ended.", tags_stripped},
       {"relu_on_logits",
        "The last layer before the softmax has a ReLU: logits that are negative for all examples "
-       "get "
-       "no gradient, and nothing is learned.",
+       "have no gradient, and nothing is learned.",
        "MNIST on several GPUs", "models/mistakes/numbers.cc", "Leave the logits linear.",
        relu_on_logits},
       {"steps_counted_three_times",
