@@ -80,7 +80,8 @@ TEST_CASE("inception3: each policy for the updates of batch normalizations") {
       {"in_order", "update ops: 384 of 384 run in a step\n"},
       {"merged", "update ops: 0 of 384 run in a step\n  in their place: update_averaging/"},
       {"last", "update ops: 192 of 384 run in a step\n  nobody runs: tower_0/"}};
-  for (const auto& [policy, text] : expected) {
+  for (const auto& one : expected) {
+    const std::string& policy = one.first;
     CAPTURE(policy);
     Graph graph;
     const auto guard = graph.as_default();
@@ -90,7 +91,7 @@ TEST_CASE("inception3: each policy for the updates of batch normalizations") {
                      .batch_size = 1,
                      .values = {{"classes", std::int64_t{3}}, {"update-ops", policy}}},
                     input);
-    CHECK(contains(models::who_trains(model, built).text, text));
+    CHECK(contains(models::who_trains(model, built).text, one.second));
   }
 }
 
