@@ -82,12 +82,15 @@ std::optional<RunRecord> read_run_record(const Model& model, const std::string& 
                     model.name),
         {.hint = "choose another --train-dir; a training can also start over with --restart"});
   }
-  bool whole = json.is_object();
+  bool whole = json.is_object() && json.contains("model");
   std::string hint = "remove it";
   for (const ModelOption& option : model.options) {
     if (!option.kept) continue;
+    // The record of an older version lacks options that the model has got since, whose defaults do
+    // what it did.
     const std::string key = key_of(option);
-    const auto value = json.contains(key) ? option_from(json[key], option.value) : std::nullopt;
+    const auto value =
+        json.contains(key) ? option_from(json[key], option.value) : std::optional(option.value);
     whole = whole && value;
     if (whole) record.values[option.name] = *value;
     hint += fmt::format("; evaluations then need --{} if the training had it", option.name);

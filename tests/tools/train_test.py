@@ -399,6 +399,20 @@ class Continuing(Scratch):
         self.assertIn("Done training for 2 epochs, 75 steps.\n", output)
         self.assert_error(run("train", "mnist", "--save-every", 5), 2, "--train-dir")
 
+    def test_records_of_other_versions(self):
+        """A record lacks the options of later versions, which then have their defaults."""
+        self.train(*self.arguments("a", end=("--max-steps", 5)))
+        path = self.folder / "a" / "run.json"
+        record = json.loads(path.read_text())
+        self.assertIs(record.pop("relu_logits"), False)
+        path.write_text(json.dumps(record))
+        self.train(*self.arguments("a", end=("--max-steps", 6)))
+        self.assertIs(json.loads(path.read_text())["relu_logits"], False)
+        for damaged in (record | {"relu_logits": "yes"}, {"relu_logits": False}, [1]):
+            path.write_text(json.dumps(damaged))
+            self.assert_error(run("train", "mnist", *self.arguments("a")), 1,
+                              "is not a run record", "remove it")
+
     def test_killed_before_it_replaced_anything(self):
         """Until a restarted run saves, the old checkpoint and its record stay together."""
         self.train(*self.arguments("a", end=("--max-steps", 5)))
