@@ -74,7 +74,7 @@ def char_lstm(system, folder, towers, batch, seq_length=50):
     return {"next_batch": windows, "examples": examples, "classes": len(counts) + 1}
 
 
-def three_stage_gan(system, folder, towers, batch):
+def digits(system, folder, towers, batch):
     def next_batch():
         with tf.device("/cpu:0"), tf.name_scope("input"):
             filename_queue = tf.train.string_input_producer([str(folder / "train.tfrecords")])
@@ -83,7 +83,7 @@ def three_stage_gan(system, folder, towers, batch):
                 serialized, {"image_raw": tf.FixedLenFeature([], tf.string),
                              "label": tf.FixedLenFeature([], tf.int64)})
             image = tf.decode_raw(features["image_raw"], tf.uint8)
-            image.set_shape([system.IMAGE_SIZE ** 2])
+            image.set_shape([784])
             image = tf.cast(image, tf.float32) * (1. / 255) - 0.5
             return tf.train.shuffle_batch([image, tf.cast(features["label"], tf.int32)], batch,
                                           1000 + 3 * batch, 1000, num_threads=READERS)
@@ -97,7 +97,8 @@ def inception3(system, folder, towers, batch):
 
 
 INPUTS = {"cifar10": cifar10, "resnet20": resnet20, "char_lstm": char_lstm, "vaegan": vaegan,
-          "three_stage_gan": three_stage_gan, "inception3": inception3}
+          "three_stage_gan": digits, "batch_norm": digits, "multi_gpu_model": digits,
+          "inception3": inception3}
 
 
 def setting(text):

@@ -142,7 +142,7 @@ struct Model {
   std::int64_t batch_size = 64;  ///< by default, per tower
   /// Whether the towers divide a batch: `batch_size` and --batch-size are those of a step.
   bool split_batch = false;
-  int log_every = 100;     ///< steps between two lines of a training's log
+  int log_every = 100;     ///< by default, steps between two lines of a training's log
   int reader_threads = 2;  ///< by default, for each input pipeline
   std::vector<StageInfo> stages;
   std::vector<ModelOption> options;

@@ -60,7 +60,7 @@ struct TrainArguments {
   const models::Model* model;
   std::string data_dir;
   std::string train_dir;
-  std::int64_t num_towers = 1, num_epochs = 5, reader_threads = 2;
+  std::int64_t num_towers = 1, num_epochs = 5, log_every = 100, reader_threads = 2;
   std::optional<std::int64_t> threads;
   std::optional<std::int64_t> epochs_given, max_steps, seed;
   std::string strategy = "host";
@@ -217,7 +217,7 @@ void train_model(TrainArguments arguments) {
         if (Interrupt::received() == SIGHUP) return false;
         if (!shows) return Interrupt::received() == 0;
         if (!std::exchange(begun, true) && report.step > 0) print_first_step(report.step);
-        if (report.step % arguments.model->log_every == 0) {
+        if (report.step % arguments.log_every == 0) {
           progress.finish();
           fmt::print("{}\n", log(report));
           flush_output();
@@ -260,6 +260,7 @@ void add_train_model(CLI::App& train, const models::Model& model) {
   arguments->model = &model;
   arguments->learning_rate = model.learning_rate;
   models::TrainOptions& options = arguments->options;
+  arguments->log_every = model.log_every;
   arguments->reader_threads = model.reader_threads;
   add_text(app, "--data-dir", arguments->data_dir, data_dir_help(*model.data), {.type = "DIR"});
   add_integer(app, "--num-towers,--num-gpus", arguments->num_towers,
@@ -276,6 +277,7 @@ void add_train_model(CLI::App& train, const models::Model& model) {
   add_integer(app, "--save-every", options.save_every,
               "steps between checkpoints, of which the newest 5 are kept; 0: only at the end",
               {.least = 0});
+  add_integer(app, "--log-every", arguments->log_every, "steps between two lines about the loss");
   add_flag(app, "--restart", options.restart, "start over even if --train-dir has a checkpoint");
   add_flag(app, "--tb-logging", options.tb_logging,
            "write summaries to --train-dir every 100 steps, for TensorBoard");

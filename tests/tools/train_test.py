@@ -399,6 +399,14 @@ class Continuing(Scratch):
         self.assertIn("Done training for 2 epochs, 75 steps.\n", output)
         self.assert_error(run("train", "mnist", "--save-every", 5), 2, "--train-dir")
 
+    def test_lines_of_the_log(self):
+        for end, steps in (((), [0]), (("--log-every", 30), [0, 30]),
+                           (("--log-every", 20), [0, 20, 40])):
+            output = self.train(*self.arguments("seen", "--restart", *end, end=("--max-steps", 50)))
+            self.assertEqual([int(step) for step in re.findall(r": step (\d+), loss", output)],
+                             steps)
+        self.assert_error(run("train", "mnist", "--log-every", 0), 2, "--log-every")
+
     def test_records_of_other_versions(self):
         """A record lacks the options of later versions, which then have their defaults."""
         self.train(*self.arguments("a", end=("--max-steps", 5)))

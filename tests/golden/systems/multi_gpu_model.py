@@ -83,7 +83,7 @@ def average_packed(grads):
     return averaged_grads
 
 
-def multi_gpu_model(num_gpus, next_batch, averager, embedding, global_step):
+def multi_gpu_model(num_gpus, next_batch, averager, embedding, learning_rate, global_step):
     grads = []
     with tf.variable_scope(tf.get_variable_scope()):
         for i in range(num_gpus):
@@ -95,17 +95,18 @@ def multi_gpu_model(num_gpus, next_batch, averager, embedding, global_step):
                     tf.get_variable_scope().reuse_variables()
     with tf.device("cpu:0"):
         averaged_gradients = (average_packed if averager == "second" else average_gradients)(grads)
-        opt = tf.train.GradientDescentOptimizer(0.5)
+        opt = tf.train.GradientDescentOptimizer(learning_rate)
         # tf.gradients does not gate: a variable could change while a gradient still reads it.
         with tf.control_dependencies(averaged_gradients):
             return opt.apply_gradients(zip(averaged_gradients, tf.trainable_variables()),
                                        global_step=global_step)
 
 
-def train(next_batch, towers, batch, averager="first", embedding=False):
+def train(next_batch, towers, batch, averager="first", embedding=False, learning_rate=0.5):
     global_step = tf.train.get_or_create_global_step()
     with tf.name_scope("train") as train_scope:
-        train_op = multi_gpu_model(towers, next_batch, averager, embedding, global_step)
+        train_op = multi_gpu_model(towers, next_batch, averager, embedding, learning_rate,
+                                   global_step)
     with tf.name_scope("test"):
         with tf.variable_scope(tf.get_variable_scope(), reuse=True):
             tf.add_to_collection("test_model", Model(False, embedding))
