@@ -265,3 +265,8 @@ def train(next_batch, towers, batch, sizes="small", unordered=False, learning_ra
     with tf.control_dependencies([train_e, train_g, train_d]):
         train_op = tf.group(tf.assign(d_real, mean_d_x), tf.assign(d_fake, mean_d_x_p))
     return losses, [train_op]
+
+
+def stages(losses, parts):
+    """Returns the only stage, whose loss of a tower is the sum of those of the three networks."""
+    return [(1.0, [tf.add_n(losses[i + 1:i + 4]) for i in range(0, len(losses), 4)], parts)]
