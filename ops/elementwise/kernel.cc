@@ -7,8 +7,8 @@
 #include "core/device/cpu/launch.h"
 #include "ops/elementwise/loops.h"
 #include "ops/elementwise/program.h"
-#include "ops/elementwise/repeated.h"
 #include "ops/kernel_dims.h"
+#include "ops/math/broadcast_operand.h"
 
 namespace towerflow {
 namespace {

@@ -36,7 +36,11 @@ class Chain {
     }
   }
 
-  bool worthwhile() const { return members_.size() > 1; }
+  bool worthwhile() const {
+    return members_.size() > 1 || std::any_of(reads_.begin(), reads_.end(), [&](const auto& read) {
+             return !members_.contains(read.first) && broadcasts(read.first);
+           });
+  }
   const std::set<int>& members() const { return members_; }
   /// Returns the nodes that only the chain reads but that it had no room for.
   const std::vector<int>& left() const { return left_; }
@@ -54,7 +58,10 @@ class Chain {
     for (const int id : members_) {
       const PlanNode& node = node_at(graph_, id);
       std::vector<ElementwiseOperand> operands;
-      for (const ValueId input : node.inputs) operands.push_back(operand_of(input));
+      for (const ValueId input : node.inputs) {
+        const bool repeats = !known.contains(input) && broadcasts(input.node);
+        operands.push_back(operand_of(repeats ? node_at(graph_, input.node).inputs[0] : input));
+      }
       add_steps(node, operands, program.steps);
       known[{id, 0}] = {true, static_cast<int>(program.steps.size()) - 1};
     }
@@ -62,6 +69,16 @@ class Chain {
   }
 
  private:
+  /// Returns whether a node is a BroadcastTo whose input the program can read, which broadcasts its
+  /// inputs itself.
+  bool broadcasts(int id) const {
+    const PlanNode& node = node_at(graph_, id);
+    return node.op->name == "BroadcastTo" && !node.dead && node.feed < 0 && !node.is_known(0) &&
+           node.control.empty() && node.device == node_at(graph_, last_).device &&
+           graph_.node(node.inputs[1]).is_known(static_cast<std::size_t>(node.inputs[1].output)) &&
+           graph_.spec(node.inputs[0]).shape.fully_known() && can_defer(graph_, id, last_);
+  }
+
   static void add_steps(const PlanNode& node, const std::vector<ElementwiseOperand>& operands,
                         std::vector<ElementwiseStep>& steps) {
     const DType dtype = node.outputs[0].dtype;

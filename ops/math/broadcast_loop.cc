@@ -1,6 +1,10 @@
 #include "ops/math/broadcast_loop.h"
 
+#include <algorithm>
+#include <type_traits>
+
 #include "core/device/cpu/launch.h"
+#include "ops/math/broadcast_operand.h"
 
 namespace towerflow {
 namespace {
@@ -49,6 +53,80 @@ class BroadcastKernel final : public CpuKernel {
   int cost_;
   bool may_fail_;
 };
+
+/// As BroadcastKernel, where one operand has the shape of the result and the other repeats after
+/// few elements, such as a short row: it is repeated in a piece of memory that stays in the
+/// first-level cache, so that the loop runs over long pieces.
+class RepeatedKernel final : public CpuKernel {
+ public:
+  static constexpr std::int64_t kPiece = 1024;  // elements, of at most 8 bytes
+
+  RepeatedKernel(const KernelRequest& request, const BinaryLoops& loops, int operand)
+      : operand_(operand),
+        repeated_(request.inputs[static_cast<std::size_t>(operand)].shape,
+                  request.outputs[0].shape),
+        dtype_(request.inputs[0].dtype),
+        elements_(request.outputs[0].shape.elements()),
+        in_bytes_(static_cast<std::int64_t>(dtype_size(request.inputs[0].dtype))),
+        out_bytes_(static_cast<std::int64_t>(dtype_size(request.outputs[0].dtype))),
+        loop_(loops.both),
+        cost_(loops.cost),
+        may_fail_(loops.may_fail) {}
+  int slices(int) const override { return loop_slices(elements_, cost_); }
+  bool may_fail() const override { return may_fail_; }
+  void run(int, int slice, const void* const* inputs, void* const* outputs,
+           std::byte*) const override {
+    const SliceRange part = slice_range(elements_, slices(0), slice, 64);
+    const std::int64_t piece =
+        std::min(kPiece / repeated_.period() * repeated_.period(), part.size());
+    alignas(64) std::byte small[kPiece * sizeof(double)];
+    dispatch_copyable(dtype_, [&]<class T>() {
+      if constexpr (std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(double)) {
+        repeated_.copy(static_cast<const T*>(inputs[operand_]), reinterpret_cast<T*>(small),
+                       part.begin, piece);
+      }
+    });
+    const auto* large = static_cast<const std::byte*>(inputs[1 - operand_]);
+    auto* out = static_cast<std::byte*>(outputs[0]);
+    for (std::int64_t at = part.begin; at < part.end; at += piece) {
+      const std::byte* x = large + at * in_bytes_;
+      const std::int64_t n = std::min(piece, part.end - at);
+      loop_(operand_ == 0 ? small : x, operand_ == 0 ? x : small, out + at * out_bytes_, n);
+    }
+  }
+
+ private:
+  int operand_;  // the one that repeats
+  BroadcastOperand repeated_;
+  DType dtype_;
+  std::int64_t elements_;
+  std::int64_t in_bytes_;
+  std::int64_t out_bytes_;
+  BinaryLoops::Loop loop_;
+  int cost_;
+  bool may_fail_;
+};
+
+/// Returns the operand for a RepeatedKernel, -1 if it would not be faster.
+int short_operand(const KernelRequest& request, const BinaryLoops& loops) {
+  constexpr std::int64_t kLongRow = 128;  // a loop over such a row is as fast
+  const Shape& out = request.outputs[0].shape;
+  const BroadcastRows rows(request.inputs[0].shape, request.inputs[1].shape, out);
+  const std::int64_t elements = out.elements();
+  if (loops.both == nullptr || rows.width() >= kLongRow || elements < 2 * RepeatedKernel::kPiece ||
+      dtype_size(request.inputs[0].dtype) > sizeof(double)) {
+    return -1;
+  }
+  for (int operand = 0; operand < 2; ++operand) {
+    const Shape& shape = request.inputs[static_cast<std::size_t>(operand)].shape;
+    const Shape& other = request.inputs[static_cast<std::size_t>(1 - operand)].shape;
+    if (other.elements() == elements && shape.elements() < elements &&
+        BroadcastOperand(shape, out).period() <= RepeatedKernel::kPiece) {
+      return operand;
+    }
+  }
+  return -1;
+}
 
 class UnaryKernel final : public CpuKernel {
  public:
@@ -118,6 +196,11 @@ void BroadcastRows::add(std::int64_t size, std::int64_t a, std::int64_t b) {
 
 std::unique_ptr<PreparedKernel> broadcast_kernel(const KernelRequest& request, BinaryLoops loops) {
   check_kernel_rank(request);
+  const int repeats = short_operand(request, loops);
+  if (repeats >= 0) {
+    return sliced_kernel(std::make_unique<RepeatedKernel>(request, loops, repeats),
+                         in_place_pairs(request));
+  }
   return sliced_kernel(std::make_unique<BroadcastKernel>(request, loops), in_place_pairs(request));
 }
 

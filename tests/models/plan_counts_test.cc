@@ -70,15 +70,15 @@ classifier on sim:2 without fold_constants: 49 kernels over 1746368 bytes, 30 co
 classifier on sim:2 without rewrites of layers: 37 kernels over 1747720 bytes, 30 copies of 851928 bytes, 50 waits
 classifier on sim:2 without rewrites of updates: 41 kernels over 2966552 bytes, 30 copies of 851928 bytes, 48 waits
 gan on cpu:2: 307 kernels over 74913008 bytes, 0 copies of 0 bytes, 3 waits
-gan on cpu:2 without drop_unread: 383 kernels over 76464792 bytes, 0 copies of 0 bytes, 3 waits
-gan on cpu:2 without fold_constants: 401 kernels over 75066008 bytes, 0 copies of 0 bytes, 3 waits
+gan on cpu:2 without drop_unread: 379 kernels over 76414488 bytes, 0 copies of 0 bytes, 3 waits
+gan on cpu:2 without fold_constants: 399 kernels over 75065936 bytes, 0 copies of 0 bytes, 3 waits
 gan on cpu:2 without rewrites of elementwise: 355 kernels over 77473312 bytes, 0 copies of 0 bytes, 3 waits
 gan on cpu:2 without rewrites of layers: 311 kernels over 74913152 bytes, 0 copies of 0 bytes, 3 waits
 gan on cpu:2 without rewrites of updates: 351 kernels over 87724240 bytes, 0 copies of 0 bytes, 2 waits
 gan on cpu:2 without share_subexpressions: 313 kernels over 74913232 bytes, 0 copies of 0 bytes, 3 waits
 gan on sim:2: 313 kernels over 74913008 bytes, 138 copies of 8590888 bytes, 192 waits
-gan on sim:2 without drop_unread: 389 kernels over 76464792 bytes, 138 copies of 8590888 bytes, 190 waits
-gan on sim:2 without fold_constants: 407 kernels over 75066008 bytes, 156 copies of 8616152 bytes, 224 waits
+gan on sim:2 without drop_unread: 385 kernels over 76414488 bytes, 138 copies of 8590888 bytes, 190 waits
+gan on sim:2 without fold_constants: 405 kernels over 75065936 bytes, 156 copies of 8616152 bytes, 224 waits
 gan on sim:2 without rewrites of elementwise: 361 kernels over 77473312 bytes, 138 copies of 8590888 bytes, 192 waits
 gan on sim:2 without rewrites of layers: 317 kernels over 74913152 bytes, 138 copies of 8590888 bytes, 210 waits
 gan on sim:2 without rewrites of updates: 357 kernels over 87724240 bytes, 138 copies of 8590888 bytes, 218 waits

@@ -96,16 +96,40 @@ struct AddReluOf {
   }
 };
 
+// Short rows, several at a time: the row is repeated in memory that stays in the first-level cache.
+struct RepeatedRow {
+  static constexpr Index kElements = 1024, kLongRow = 128;
+
+  RepeatedRow(const float* row, Index rows, Index columns) : at(row), count(1) {
+    if (columns >= kLongRow || rows * columns < 4 * kElements) return;
+    count = kElements / columns;
+    for (Index r = 0; r < count; ++r) {
+      for (Index c = 0; c < columns; ++c) elements[r * columns + c] = row[c];
+    }
+    at = elements;
+  }
+  RepeatedRow(const RepeatedRow&) = delete;
+  RepeatedRow& operator=(const RepeatedRow&) = delete;
+
+  const float* at;
+  Index count;  // rows
+  float elements[kElements];
+};
+
 template <class Op>
 void row_right_loop(const float* a, const float* b, float* out, Index rows, Index columns) {
-  for (Index r = 0; r < rows; ++r, a += columns, out += columns) {
-    binary_loop<Op>(a, b, out, columns);
+  const RepeatedRow repeated(b, rows, columns);
+  for (Index r = 0; r < rows; r += repeated.count) {
+    const Index n = (rows - r < repeated.count ? rows - r : repeated.count) * columns;
+    binary_loop<Op>(a + r * columns, repeated.at, out + r * columns, n);
   }
 }
 template <class Op>
 void row_left_loop(const float* a, const float* b, float* out, Index rows, Index columns) {
-  for (Index r = 0; r < rows; ++r, b += columns, out += columns) {
-    binary_loop<Op>(a, b, out, columns);
+  const RepeatedRow repeated(a, rows, columns);
+  for (Index r = 0; r < rows; r += repeated.count) {
+    const Index n = (rows - r < repeated.count ? rows - r : repeated.count) * columns;
+    binary_loop<Op>(repeated.at, b + r * columns, out + r * columns, n);
   }
 }
 

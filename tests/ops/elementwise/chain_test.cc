@@ -1,6 +1,7 @@
 // Chains of elementwise ops are fused into one instruction with the same bits, if that is allowed.
 #include "autodiff/gradients.h"
 #include "core/graph/scopes.h"
+#include "ops/array/broadcast_to.h"
 #include "ops/array/cast.h"
 #include "ops/array/constant.h"
 #include "ops/array/placeholder.h"
@@ -245,6 +246,51 @@ TEST_CASE("elementwise: known values stay inputs, shapes found late stay unfused
   CHECK(ran.count("_Elementwise") == 0);
   CHECK(ran.has("  Tanh ["));
   CHECK(ran.values[0].shape() == Shape{3, 3});
+}
+
+TEST_CASE("elementwise: a program broadcasts what it reads itself") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = random_tensor<float>({40, 30, 5}, 1);
+  const Tensor row = broadcast_to(random_tensor<float>({5}, 2), {40, 30, 5});
+  const Tensor column = broadcast_to(random_tensor<float>({30, 1}, 3), {40, 30, 5});
+  const Tensor number = broadcast_to(random_tensor<float>({}, 4), {40, 30, 5});
+  for (const Tensor& z : {x * row, row - x, tanh(column) + x * number, add_n({row, x, number, row}),
+                          row + number, exp(column), where(x > row, x, number)}) {
+    CAPTURE(z.name());
+    const RunResult one = fused(graph, {z});
+    CHECK(one.launches == 1);
+    CHECK(same_bits(one, run_plain(graph, {z})));
+  }
+  const Tensor mean = reduce_mean(square(x), {.axis = {0, 1}});
+  const auto gradient = gradients(reduce_sum(tanh(mean)), {x});
+  PassOptions passes = only_rewrites("elementwise");
+  passes.fold_constants = true;
+  const RunResult ran = run_with(graph, {gradient[0]->dense()}, passes);
+  CHECK(ran.count("BroadcastTo") == 0);
+  CHECK(same_bits(ran, run_plain(graph, {gradient[0]->dense()})));
+  // Others read it too.
+  const RunResult fetched = fused(graph, {x * row, row});
+  CHECK(fetched.count("BroadcastTo") == 1);
+  CHECK(same_bits(fetched, run_plain(graph, {x * row, row})));
+}
+
+TEST_CASE("elementwise: a shape to broadcast to that is fed, and a variable written meanwhile") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w(random_array<float>({30}, 1));
+  const Operation init = w.initializer();
+  const Tensor x = random_tensor<float>({20, 30}, 2);
+  const Tensor early = broadcast_to(w, {20, 30});
+  const Tensor changed = assign(w, random_tensor<float>({30}, 3));
+  const RunResult ran = fused(graph, {early * x, changed}, &init);
+  CHECK(ran.count("BroadcastTo") == 1);
+  CHECK(same_bits(ran, run_plain(graph, {early * x, changed}, &init)));
+  CHECK(fused(graph, {early * x}, &init).count("BroadcastTo") == 0);
+  const Tensor sizes = placeholder(DType::int32, {.shape = Shape{2}});
+  const Tensor late = x * broadcast_to(random_tensor<float>({30}, 4), sizes);
+  const Feeds feeds{{sizes, Array::of<std::int32_t>({2}, {20, 30})}};
+  CHECK(run_with(graph, {late}, only_rewrites("elementwise"), nullptr, feeds).has("BroadcastTo"));
 }
 
 TEST_CASE("elementwise: an op of the program's own ends a chain") {

@@ -81,7 +81,7 @@ TEST_CASE("binary loops: both sides, a scalar on either side, in place") {
 
 TEST_CASE("binary loops with one row for all rows") {
   for (const std::int64_t columns : {1, 3, 10, 16, 33})
-    for (const std::int64_t rows : {0, 1, 7}) {
+    for (const std::int64_t rows : {0, 1, 7, 4500}) {
       CAPTURE(columns);
       CAPTURE(rows);
       const auto width = static_cast<std::size_t>(columns);

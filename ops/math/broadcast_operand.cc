@@ -1,4 +1,4 @@
-#include "ops/elementwise/repeated.h"
+#include "ops/math/broadcast_operand.h"
 
 namespace towerflow {
 
