@@ -87,10 +87,11 @@ class AsyncTraining {
     try {
       for (; begin_step(worker, step); ++step) end_step(make(worker, step));
     } catch (const errors::OutOfRangeError&) {
-      ++step;
       // In a replay, each worker ends where it ended in the recorded training.
+      const bool early = is_recorded(worker, step) && !is_recorded_failure(worker, step);
+      ++step;
       if (!replays_) stop();
-      if (is_recorded(worker, step)) fail();
+      if (early) fail();
     } catch (...) {
       ++step;
       fail();
@@ -116,6 +117,10 @@ class AsyncTraining {
   /// Returns whether the step is one of a training that is replayed.
   bool is_recorded(int worker, std::int64_t step) const {
     return replays_ && options_.interleaving->contains(number_of(worker, step));
+  }
+
+  bool is_recorded_failure(int worker, std::int64_t step) const {
+    return options_.interleaving->has_failed(number_of(worker, step));
   }
 
   /// Returns the fewest steps that a worker which still works has made.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class Interleaving {
   std::size_t accesses() const;
   /// Returns whether a run of this number was recorded.
   bool contains(std::int64_t run) const;
+  /// Returns whether a run of this number failed as it was recorded.
+  bool has_failed(std::int64_t run) const;
   /// Ends a replay in which a recorded run will not be made. Runs that wait for a turn which comes
   /// after that run's turns throw CancelledError.
   void abandon(std::int64_t run);
@@ -58,6 +61,7 @@ class Interleaving {
   bool broken_ = false;  // a run failed during a replay: the turns after its own never come
   std::map<std::string, Object> objects_;
   std::map<std::int64_t, Turns> runs_;  // by RunOptions::run
+  std::set<std::int64_t> failed_;       // recorded runs
 };
 
 }  // namespace towerflow::types

@@ -34,6 +34,11 @@ bool Interleaving::contains(std::int64_t run) const {
   return runs_.contains(run);
 }
 
+bool Interleaving::has_failed(std::int64_t run) const {
+  const std::lock_guard lock(mutex_);
+  return failed_.contains(run);
+}
+
 void Interleaving::abandon(std::int64_t run) {
   {
     const std::lock_guard lock(mutex_);
@@ -97,8 +102,11 @@ void RunAccesses::abandon() {
   if (interleaving_ == nullptr) return;
   {
     const std::lock_guard lock(interleaving_->mutex_);
-    // The recorded run may have failed at the same point.
-    if (interleaving_->replaying_ && !has_taken_all()) interleaving_->broken_ = true;
+    if (!interleaving_->replaying_) {
+      interleaving_->failed_.insert(run_);
+    } else if (!has_taken_all()) {  // the recorded run may have failed at the same point
+      interleaving_->broken_ = true;
+    }
   }
   interleaving_->moved_.notify_all();
 }

@@ -260,11 +260,36 @@ TEST_CASE("a replay that ends earlier than the recorded training does not hang")
     order.replay();
     CHECK_THROWS_AS(train(10), errors::OutOfRangeError);
     order.replay();
+    CHECK_THROWS_AS(train(19), errors::OutOfRangeError);
+    order.replay();
     options.on_step = [made = 0](const AsyncStep&) mutable { return ++made < 5; };
     const std::size_t made = train(20);
     CHECK(made >= 5);
     CHECK(made < 20);
   }
+}
+
+TEST_CASE("a replay whose input ends at the last recorded step says so") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const tf::FIFOQueue queue(100, {tf::int32}, {.shapes = {{}}});
+  const Tensor count = tf::placeholder(tf::int32, {.shape = {}});
+  const Operation fill = queue.enqueue_many({tf::range(count)});
+  const Operation close = queue.close();
+  const Tensor element = queue.dequeue()[0];
+  Interleaving order;
+  const AsyncOptions options{.workers = 1, .steps = 5, .interleaving = &order};
+  const auto train = [&](int elements) {
+    Session session;
+    session.run(fill, {{count, elements}});
+    session.run(close);
+    return train_async(session, {element}, options).size();
+  };
+  CHECK(train(20) == 5);
+  order.replay();
+  CHECK(train(5) == 5);
+  order.replay();
+  CHECK_THROWS_AS(train(4), errors::OutOfRangeError);
 }
 
 TEST_CASE("an error of a worker ends all, and nothing hangs") {
