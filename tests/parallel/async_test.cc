@@ -233,26 +233,35 @@ TEST_CASE("workers share a queue: each element once, and to the same worker in a
   CHECK(all[0] == all[1]);
 }
 
+/// A queue that holds the numbers below a fed one, and then ends.
+struct ShortInput {
+  tf::FIFOQueue queue{100, {tf::int32}, {.shapes = {{}}}};
+  Tensor count = tf::placeholder(tf::int32, {.shape = {}});
+  Operation fill = queue.enqueue_many({tf::range(count)});
+  Operation close = queue.close();
+  Tensor element = queue.dequeue()[0];
+
+  void put(Session& session, int elements) const {
+    session.run(fill, {{count, elements}});
+    session.run(close);
+  }
+};
+
 TEST_CASE("a replay that ends earlier than the recorded training does not hang") {
   Graph graph;
   const auto guard = graph.as_default();
-  const tf::FIFOQueue queue(100, {tf::int32}, {.shapes = {{}}});
-  const Tensor count = tf::placeholder(tf::int32, {.shape = {}});
-  const Operation fill = queue.enqueue_many({tf::range(count)});
-  const Operation close = queue.close();
-  const Tensor element = queue.dequeue()[0];
+  const ShortInput input;
   const Variable sum = tf::get_variable(
       "sum", Shape{}, {.dtype = tf::int32, .initializer = tf::zeros_initializer()});
-  const Tensor add = tf::assign_add(sum, element);
+  const Tensor add = tf::assign_add(sum, input.element);
   for (int repeat = 0; repeat < 20; ++repeat) {
     Interleaving order;
     AsyncOptions options{.workers = 4, .steps = 100, .interleaving = &order};
     const auto train = [&](int elements) {
       Session session;
       session.run(sum.initializer());
-      session.run(fill, {{count, elements}});
-      session.run(close);
-      return train_async(session, {add, element}, options).size();
+      input.put(session, elements);
+      return train_async(session, {add, input.element}, options).size();
     };
     CHECK(train(20) == 20);
     order.replay();
@@ -272,18 +281,13 @@ TEST_CASE("a replay that ends earlier than the recorded training does not hang")
 TEST_CASE("a replay whose input ends at the last recorded step says so") {
   Graph graph;
   const auto guard = graph.as_default();
-  const tf::FIFOQueue queue(100, {tf::int32}, {.shapes = {{}}});
-  const Tensor count = tf::placeholder(tf::int32, {.shape = {}});
-  const Operation fill = queue.enqueue_many({tf::range(count)});
-  const Operation close = queue.close();
-  const Tensor element = queue.dequeue()[0];
+  const ShortInput input;
   Interleaving order;
   const AsyncOptions options{.workers = 1, .steps = 5, .interleaving = &order};
   const auto train = [&](int elements) {
     Session session;
-    session.run(fill, {{count, elements}});
-    session.run(close);
-    return train_async(session, {element}, options).size();
+    input.put(session, elements);
+    return train_async(session, {input.element}, options).size();
   };
   CHECK(train(20) == 5);
   order.replay();
