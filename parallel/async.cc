@@ -12,6 +12,7 @@
 #include "core/device/start_thread.h"
 #include "core/device/wall_clock.h"
 #include "core/graph/scopes.h"
+#include "core/runtime/virtual_host.h"
 #include "ops/array/cast.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/math/binary.h"
@@ -35,6 +36,10 @@ void check_options(const AsyncOptions& options, Site site) {
   }
   if (options.bound.value_or(0) < 0) {
     throw ValueError(fmt::format("bound must not be negative, got {}", *options.bound),
+                     {.site = site});
+  }
+  if (options.virtual_time && options.interleaving != nullptr && options.interleaving->replays()) {
+    throw ValueError("an interleaving is replayed in its own order, not in that of virtual time",
                      {.site = site});
   }
 }
@@ -64,7 +69,10 @@ class AsyncTraining {
         options_(options),
         replays_(options.interleaving != nullptr && options.interleaving->replays()),
         made_(static_cast<std::size_t>(options.workers), 0),
-        ended_(static_cast<std::size_t>(options.workers), false) {}
+        ended_(static_cast<std::size_t>(options.workers), false),
+        waits_(static_cast<std::size_t>(options.workers), false) {
+    if (options.virtual_time) host_.emplace(options.workers);
+  }
 
   std::vector<AsyncStep> run() {
     begun_ = wall_clock_seconds();
@@ -75,6 +83,7 @@ class AsyncTraining {
       }
     } catch (...) {
       fail();
+      for (int worker = options_.workers; worker-- > static_cast<int>(threads.size());) end(worker);
     }
     for (std::thread& thread : threads) thread.join();
     if (error_ != nullptr) std::rethrow_exception(error_);
@@ -98,20 +107,48 @@ class AsyncTraining {
     }
     // Others must not wait for the turns of steps that are not made.
     if (is_recorded(worker, step)) options_.interleaving->abandon(number_of(worker, step));
+    end(worker);
+  }
+
+  /// Notes that a worker makes no more steps.
+  void end(int worker) {
     const std::lock_guard lock(mutex_);
     ended_[static_cast<std::size_t>(worker)] = true;
-    moved_.notify_all();
+    let_go(worker);
+    if (host_) host_->leave(worker);
   }
 
   /// Waits until a worker may begin a step; returns false if it makes no more of them.
   bool begin_step(int worker, std::int64_t step) {
-    std::unique_lock lock(mutex_);
-    if (replays_) return !stopped_ && is_recorded(worker, step);
-    moved_.wait(lock,
-                [&] { return stopped_ || !options_.bound || step - slowest() <= *options_.bound; });
-    if (stopped_ || given_ == options_.steps) return false;
-    ++given_;
-    return true;
+    while (true) {
+      if (host_) host_->await_turn(worker);
+      std::unique_lock lock(mutex_);
+      if (replays_) return !stopped_ && is_recorded(worker, step);
+      if (may_begin(step)) {
+        if (stopped_ || given_ == options_.steps) return false;
+        ++given_;
+        return true;
+      }
+      const auto index = static_cast<std::size_t>(worker);
+      waits_[index] = true;
+      if (host_) host_->leave(worker);
+      moved_.wait(lock, [&] { return !waits_[index]; });
+    }
+  }
+
+  /// Returns whether a worker that has made `step` steps need not wait for a slower one.
+  bool may_begin(std::int64_t step) const {
+    return stopped_ || !options_.bound || step - slowest() <= *options_.bound;
+  }
+
+  /// Lets the workers go on for which what `worker` has done is enough, at its virtual time.
+  void let_go(int worker) {
+    for (std::size_t i = 0; i < waits_.size(); ++i) {
+      if (!waits_[i] || !may_begin(made_[i])) continue;
+      waits_[i] = false;
+      if (host_) host_->join(static_cast<int>(i), host_->now(worker));
+    }
+    moved_.notify_all();
   }
 
   /// Returns whether the step is one of a training that is replayed.
@@ -136,29 +173,35 @@ class AsyncTraining {
     AsyncStep made{.worker = worker, .step = step, .values = {}};
     const Feeds feeds = options_.feeds ? options_.feeds(worker, step) : Feeds{};
     RunMetadata metadata;
-    made.begin = wall_clock_seconds() - begun_;
-    made.values = session_.run(
-        fetches_, feeds,
-        {.worker = worker, .interleaving = options_.interleaving, .run = number_of(worker, step)},
-        &metadata);
-    made.end = wall_clock_seconds() - begun_;
+    made.begin = now(worker);
+    made.values = session_.run(fetches_, feeds,
+                               {.worker = worker,
+                                .interleaving = options_.interleaving,
+                                .run = number_of(worker, step),
+                                .virtual_host = host_ ? &*host_ : nullptr},
+                               &metadata);
+    made.end = now(worker);
     made.staleness = metadata.staleness;
     return made;
   }
 
+  double now(int worker) const {
+    return host_ ? host_->now(worker) : wall_clock_seconds() - begun_;
+  }
+
   void end_step(AsyncStep made) {
+    if (host_) host_->await_turn(made.worker);
     const std::lock_guard lock(mutex_);
     ++made_[static_cast<std::size_t>(made.worker)];
     made.update = static_cast<std::int64_t>(steps_.size());
     steps_.push_back(std::move(made));
     if (options_.on_step && !stopped_ && !options_.on_step(steps_.back())) stopped_ = true;
-    moved_.notify_all();
+    let_go(steps_.back().worker);
   }
 
   void stop() {
     const std::lock_guard lock(mutex_);
-    stopped_ = true;
-    moved_.notify_all();
+    stopped_ = true;  // `end` lets the others go on
   }
 
   /// Keeps the exception that is being handled, if it is the first one. A cancelled run is the
@@ -177,19 +220,20 @@ class AsyncTraining {
       error_ = std::current_exception();
       only_cancelled_ = cancelled;
     }
-    stopped_ = true;
-    moved_.notify_all();
+    stopped_ = true;  // `end` lets the others go on
   }
 
   Session& session_;
   const std::vector<Fetch>& fetches_;
   const AsyncOptions& options_;
   const bool replays_;
+  std::optional<VirtualHost> host_;  // in virtual time
   double begun_ = 0;
   std::mutex mutex_;  // guards the members below
   std::condition_variable moved_;
   std::vector<std::int64_t> made_;  // steps, per worker
   std::vector<bool> ended_;         // per worker
+  std::vector<bool> waits_;         // per worker: for slower ones
   std::int64_t given_ = 0;          // steps begun
   bool stopped_ = false;
   std::exception_ptr error_;

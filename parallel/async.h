@@ -18,7 +18,8 @@ struct AsyncStep {
   /// The most updates by other workers that a variable got between this step's read of it and this
   /// step's update.
   std::int64_t staleness = 0;
-  double begin = 0, end = 0;  ///< seconds since the training began
+  /// Seconds since the training began, of the clock that AsyncOptions::virtual_time chooses.
+  double begin = 0, end = 0;
   std::vector<Array> values;  ///< of the fetches
 };
 
@@ -30,6 +31,10 @@ struct AsyncOptions {
   std::optional<std::int64_t> bound{};
   /// Records the order of the workers' accesses or, after `Interleaving::replay`, repeats it.
   Interleaving* interleaving = nullptr;
+  /// On simulated accelerators: workers begin and end their steps in the order of the virtual
+  /// clock, on which the host has one core for all of them. What a worker reads of a variable may
+  /// still be newer than on that clock, so `staleness` is at most what it would be there.
+  bool virtual_time = false;
   /// Returns what a step of a worker is fed.
   std::function<Feeds(int worker, std::int64_t step)> feeds{};
   /// Called after each step, by one thread at a time; false ends the training.
@@ -64,8 +69,10 @@ namespace towerflow::parallel {
 /// Returns the steps in the order in which they ended. With a replayed interleaving, each worker
 /// makes the steps that were recorded, and every value is the recorded one bit for bit.
 ///
-/// errors   ValueError: no worker, no step, a negative bound; the first error of a step, after all
-///          workers have ended their steps. OutOfRangeError ends the training, as the input does
+/// errors   ValueError: no worker, no step, a negative bound, a replay in virtual time;
+///          InvalidArgumentError: virtual time without simulated accelerators, UnimplementedError:
+///          with several logical CPUs; the first error of a step, after all workers have ended
+///          their steps. OutOfRangeError ends the training, as the input does
 std::vector<AsyncStep> train_async(Session& session, const std::vector<Fetch>& fetches,
                                    const AsyncOptions& options, Site site = Site::current());
 

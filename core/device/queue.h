@@ -54,6 +54,12 @@ class Queue {
   virtual bool may_find_wrong_data() const { return false; }
   /// Waits until everything enqueued so far has ended and returns its first error.
   virtual std::optional<QueueError> synchronize() noexcept = 0;
+
+  /// Returns the time of the run's virtual clock after all work that has ended; 0 if the queue
+  /// keeps none.
+  virtual double virtual_time() const { return 0; }
+  /// Sets the virtual clock forward to `time`; called while the queue has no work.
+  virtual void advance(double time) { static_cast<void>(time); }
 };
 
 }  // namespace towerflow

@@ -13,6 +13,7 @@
 #include "core/device/cpu/thread_pool.h"
 #include "core/runtime/variable_locks.h"
 #include "core/runtime/variable_version.h"
+#include "core/runtime/virtual_host.h"
 
 namespace towerflow {
 namespace {
@@ -59,6 +60,7 @@ class QueueRun {
         inputs_(state_.inputs),
         outputs_(state_.outputs) {
     queue_.start(trace_ || run.plan.simulated);
+    if (run.virtual_host != nullptr) queue_.advance(run.virtual_host->now(run.worker));
   }
 
   /// Executes all instructions. Returns, or throws the first error, only after all enqueued work
@@ -122,9 +124,28 @@ class QueueRun {
       drain();
       if (device_error_ != nullptr) return;
     }
+    const bool on_shared_core = execution_.virtual_host != nullptr && !asynchronous_ &&
+                                computes(program_.instructions[at_]);
+    if (on_shared_core) take_core();
     queue_.begin(at_, trace_ ? &state_.spans[at_] : nullptr);
     step(program_.instructions[at_]);
     queue_.end();
+    if (on_shared_core)
+      execution_.virtual_host->free_core(execution_.worker, queue_.virtual_time());
+  }
+
+  /// Returns whether an instruction takes time of the virtual clock.
+  static bool computes(const Instruction& instruction) {
+    return instruction.kind == Instruction::Kind::copy ||
+           instruction.kind == Instruction::Kind::fill ||
+           instruction.kind == Instruction::Kind::launch ||
+           instruction.kind == Instruction::Kind::loop;
+  }
+
+  /// Waits until the host's core can run the instruction, before any lock is taken.
+  void take_core() {
+    queue_.advance(execution_.virtual_host->take_core(execution_.worker, queue_.virtual_time(),
+                                                      run_.cancellation));
   }
 
   void step(const Instruction& instruction) {

@@ -11,6 +11,7 @@ namespace towerflow {
 
 class RunAccesses;
 class RunTrace;
+class VirtualHost;
 
 /// One run of a plan. `frame.begin` has been called.
 struct Execution {
@@ -25,6 +26,8 @@ struct Execution {
   bool in_loop = false;                 ///< it is an iteration of a loop
   std::uint64_t number = 0;             ///< of this execution, mixed; set by `execute`
   RunAccesses* accesses = nullptr;      ///< optional: watches variables
+  VirtualHost* virtual_host = nullptr;  ///< optional: the host's core is shared with other runs
+  int worker = 0;                       ///< of `virtual_host`
   RunTrace* trace = nullptr;  ///< optional: times are stored in the frame; gets those of loops
   /// Optional; called before each instruction with the indices of its queue and of itself. An
   /// exception from it counts as an error of that instruction.

@@ -8,6 +8,12 @@
 #include "core/graph/lane.h"
 #include "core/runtime/interleaving.h"
 
+namespace towerflow {
+
+class VirtualHost;
+
+}  // namespace towerflow
+
 namespace towerflow::types {
 
 /// Options of one call of `run`. (tf.RunOptions)
@@ -19,6 +25,9 @@ struct RunOptions {
   int worker = 0;
   Interleaving* interleaving = nullptr;  ///< records or repeats the order of concurrent runs
   std::int64_t run = 0;                  ///< the number of the run in `interleaving`
+  /// Of several workers on simulated accelerators: the run begins at the worker's virtual time and
+  /// shares the host's core with the others. It needs a plan with one logical CPU.
+  VirtualHost* virtual_host = nullptr;
 };
 
 /// One instruction of a traced run.
@@ -47,8 +56,9 @@ struct RunMetadata {
   /// Queue by queue, in order; then what each iteration of a loop ran.
   std::vector<NodeStats> nodes;
   bool simulated = false;
-  double seconds = 0;          ///< the whole run, wall clock
-  double virtual_seconds = 0;  ///< the whole run, virtual clock; 0 without simulated devices
+  double seconds = 0;  ///< the whole run, wall clock
+  /// The whole run, virtual clock; 0 without simulated devices, or without a trace and VirtualHost.
+  double virtual_seconds = 0;
   /// The most writes by other runs that a variable got between this run's first read and its write.
   std::int64_t staleness = 0;
 

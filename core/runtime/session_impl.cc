@@ -13,6 +13,7 @@
 #include "core/graph/log.h"
 #include "core/runtime/run_accesses.h"
 #include "core/runtime/run_trace.h"
+#include "core/runtime/virtual_host.h"
 
 namespace towerflow {
 namespace {
@@ -30,6 +31,30 @@ std::pair<const Node*, int> key_of(const Fetch& fetch) {
           "Operation '{}' has been marked as not fetchable: it is part of a branch or a loop",
           operation.name()),
       {.site = operation.site(), .hint = "fetch the result of the tf::cond or tf::while_loop"});
+}
+
+/// Throws if a run cannot share the host's core with other runs on the virtual clock.
+void check_virtual_host(const Plan& plan, const DeviceSet& devices) {
+  const auto on_host = [&](const QueueProgram& queue) { return devices[queue.device].on_host(); };
+  if (!plan.simulated) {
+    throw errors::InvalidArgumentError("a step without simulated accelerators has no virtual time",
+                                       {.hint = "--devices sim:N, or ConfigProto::simulated"});
+  }
+  if (std::count_if(plan.queues.begin(), plan.queues.end(), on_host) > 1) {
+    throw errors::UnimplementedError(
+        "a step on several logical CPUs has no virtual time among other workers",
+        {.hint = "give the session one CPU"});
+  }
+}
+
+/// Returns when the queues of a run have ended on the virtual clock, and 0 if it keeps none.
+double virtual_end(const Plan& plan, Frame& frame) {
+  double end = 0;
+  if (!plan.simulated) return end;
+  for (std::size_t queue = 0; queue < plan.queues.size(); ++queue) {
+    end = std::max(end, frame.queue(queue).queue->virtual_time());
+  }
+  return end;
 }
 
 /// Returns whether all fetches are fed tensors, so that nothing needs to be placed.
@@ -143,6 +168,9 @@ void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<co
   if (cancellation != nullptr) {
     linked.emplace(*cancellation, [run = &active] { run->cancellation.cancel(); });
   }
+  VirtualHost* const host = options.virtual_host;
+  if (host != nullptr) check_virtual_host(compiled.plan, devices_);
+  const double virtual_start = host == nullptr ? 0 : host->now(options.worker);
   LoopCompiler compiler(*this, options.worker);
   RunObjects objects;
   RunContext context{resources_, active.cancellation, &objects};
@@ -164,9 +192,13 @@ void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<co
              .arenas = &arenas_,
              .compiler = &compiler,
              .accesses = accesses ? &*accesses : nullptr,
+             .virtual_host = host,
+             .worker = options.worker,
              .trace = traced ? &trace : nullptr},
             workers_);
     const double seconds = traced ? wall_clock_seconds() - start : 0;
+    const double ended = virtual_end(compiled.plan, frame);
+    if (host != nullptr) host->advance(options.worker, ended);
     frame.take_results(results);
     if (compiled.trains) updates_.count_step();
     if (metadata != nullptr) *metadata = {.nodes = {}, .staleness = accesses->staleness()};
@@ -175,9 +207,13 @@ void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<co
                    .simulated = compiled.plan.simulated,
                    .seconds = seconds,
                    .staleness = accesses->staleness()};
-      for (const NodeStats& stats : metadata->nodes)
-        metadata->virtual_seconds = std::max(metadata->virtual_seconds, stats.virtual_end);
+      for (NodeStats& stats : metadata->nodes) {
+        if (!stats.loop.empty()) continue;
+        stats.virtual_begin -= virtual_start;
+        stats.virtual_end -= virtual_start;
+      }
     }
+    if (metadata != nullptr) metadata->virtual_seconds = ended - virtual_start;
   } catch (...) {
     frame.end(arenas_);
     if (accesses) accesses->abandon();

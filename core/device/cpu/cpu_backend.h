@@ -69,6 +69,8 @@ class CpuQueue final : public Queue {
   void wait(Event& event, Cancellation& cancellation) override;
   void wait(const EventUse& moment, Cancellation& cancellation) override;
   std::optional<QueueError> synchronize() noexcept override { return std::nullopt; }
+  double virtual_time() const override { return clock_.now(); }
+  void advance(double time) override { clock_.waited(time); }
   ThreadPool& pool() { return pool_; }
 
  private:

@@ -62,6 +62,8 @@ class SimQueue final : public Queue {
   void wait(const EventUse& moment, Cancellation& cancellation) override;
   bool failed() const override;
   std::optional<QueueError> synchronize() noexcept override;
+  double virtual_time() const override { return clock_.now(); }
+  void advance(double time) override { clock_.waited(time); }
 
   /// Runs `kernel` on operands in the device's memory, except for inputs that it reads from host
   /// memory. If an operand is elsewhere, `synchronize` reports an InternalError, as a real device
