@@ -46,19 +46,33 @@ class TogetherBench final : public UpdateBench {
   bool is_virtual_;
 };
 
+/// Returns the options of a session that has one of the simulated devices, as number 0.
+SimulatedDevices device_alone(const SimulatedDevices& all, int device) {
+  SimulatedDevices alone = all;
+  alone.count = 1;
+  alone.slow.clear();
+  if (const auto slow = all.slow.find(device); slow != all.slow.end()) {
+    alone.slow[0] = slow->second;
+  }
+  alone.fault = all.fault.device == device ? all.fault : SimulatedFault{};
+  alone.fault.device = 0;
+  return alone;
+}
+
 /// A session for each tower, which has a device and a part of the threads of its own.
 class IndependentBench final : public UpdateBench {
  public:
   IndependentBench(const Model& model, StepBenchOptions options)
       : is_virtual_(has_virtual_time(options)) {
     const int towers = std::exchange(options.num_towers, 1);
-    if (is_virtual_) options.devices.simulated.count = 1;
+    const SimulatedDevices simulated = options.devices.simulated;
     options.devices.cpus = 0;
     const int threads = options.devices.threads > 0
                             ? options.devices.threads
                             : static_cast<int>(std::thread::hardware_concurrency());
     options.devices.threads = std::max(1, threads / towers);
     for (int i = 0; i < towers; ++i) {
+      if (is_virtual_) options.devices.simulated = device_alone(simulated, i);
       towers_.push_back(std::make_unique<StepBench>(model, options));
     }
   }
@@ -105,12 +119,15 @@ class IndependentBench final : public UpdateBench {
 class AsyncBench final : public UpdateBench {
  public:
   AsyncBench(const Model& model, StepBenchOptions options)
-      : workers_(std::exchange(options.num_towers, 1)), bench_(model, workers(options, workers_)) {}
+      : is_virtual_(has_virtual_time(options)),
+        workers_(std::exchange(options.num_towers, 1)),
+        bench_(model, workers(options, workers_)) {}
 
   std::vector<UpdateStep> steps(int count) override {
-    const auto made =
-        parallel::train_async(bench_.session(), bench_.fetches(),
-                              {.workers = workers_, .steps = std::int64_t{count} * workers_});
+    const auto made = parallel::train_async(bench_.session(), bench_.fetches(),
+                                            {.workers = workers_,
+                                             .steps = std::int64_t{count} * workers_,
+                                             .virtual_time = is_virtual_});
     std::vector<UpdateStep> steps;
     double before = made.front().begin;
     for (const parallel::AsyncStep& step : made) {
@@ -133,6 +150,7 @@ class AsyncBench final : public UpdateBench {
     return options;
   }
 
+  bool is_virtual_;
   int workers_;
   StepBench bench_;
   double staleness_ = 0;

@@ -29,7 +29,7 @@ struct UpdateStep {
 };
 
 /// Times the steps of a model on towers that share variables in one of these ways, on data in
-/// memory. On simulated accelerators times are virtual, except for async.
+/// memory. On simulated accelerators times are virtual.
 class UpdateBench {
  public:
   /// `options.num_towers` towers in this process. Towers that share nothing, or that do not wait

@@ -61,7 +61,7 @@ std::string devices_text(const ImagesArguments& arguments) {
 
 void print_header(const ImagesArguments& arguments, const models::StepBenchOptions& options,
                   int processes) {
-  const bool is_virtual = options.devices.simulated.count > 0 && arguments.update != "async";
+  const bool is_virtual = options.devices.simulated.count > 0;
   fmt::print(
       "Model:       {}\nDataset:     synthetic\nMode:        training\n"
       "Batch size:  {} global\n             {} per device\nNum batches: {}\n"

@@ -15,6 +15,7 @@
 #include "data/file.h"
 #include "models/models.h"
 #include "models/step_bench.h"
+#include "models/update_bench.h"
 #include "report/hidden_copies.h"
 #include "report/scale/curve.h"
 #include "tools/command.h"
@@ -41,9 +42,11 @@ struct ScalingArguments {
   bool json = false;
 };
 
-/// Returns parameter_server and the algorithms of replicated towers.
+constexpr const char* kAsync = "async";
+
+/// Returns parameter_server, async and the algorithms of replicated towers.
 std::vector<std::string> strategy_words() {
-  std::vector<std::string> words{"parameter_server"};
+  std::vector<std::string> words{"parameter_server", kAsync};
   for (const auto& [algorithm, word] : kAllReduceNames) {
     if (has_schedule(algorithm)) words.emplace_back(word);
   }
@@ -64,7 +67,7 @@ models::DeviceOptions sharing(const std::string& strategy) {
 struct VirtualStep {
   double seconds = 0;
   double copies = 0;  ///< during which the busiest copy engine carries something
-  report::CopyTimes times{};
+  std::optional<report::CopyTimes> times{};  ///< not of towers that have no step in common
 };
 
 VirtualStep virtual_step(const RunMetadata& step) {
@@ -78,12 +81,26 @@ VirtualStep virtual_step(const RunMetadata& step) {
   return made;
 }
 
+/// Returns the virtual time in which towers that do not wait for each other make an update each.
+VirtualStep median_of_updates(const models::StepBenchOptions& options,
+                              const ScalingArguments& arguments) {
+  const auto bench = models::UpdateBench::make(models::VariableUpdate::async,
+                                               models::find(arguments.model), options);
+  bench->steps(2);
+  std::vector<models::UpdateStep> steps = bench->steps(static_cast<int>(arguments.steps));
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end(),
+                   [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  return {.seconds = middle->seconds};
+}
+
 /// Returns the step of median virtual time.
 VirtualStep median_step(const std::string& strategy, int devices, double bandwidth,
                         const ScalingArguments& arguments) {
   models::StepBenchOptions options{
       .num_towers = devices, .batch_size = arguments.batch_size, .devices = sharing(strategy)};
   options.devices.simulated = {.count = devices, .bandwidth = bandwidth * 1e9};
+  if (strategy == kAsync) return median_of_updates(options, arguments);
   models::StepBench bench(models::find(arguments.model), options);
   bench.window(2);
   std::vector<VirtualStep> steps;
@@ -126,20 +143,25 @@ void bench_scaling(const ScalingArguments& arguments) {
         const double alone = curve.results.empty() ? step.seconds : curve.results.front().alone;
         curve.results.push_back({.step = step.seconds, .alone = alone});
         const double rate = devices * examples / step.seconds;
-        tables +=
-            fmt::format("  {:>7.2f} ms {:>6.0f}/s {:4.2f}x {:>3.0f} % {:>3.0f} %",
-                        step.seconds * 1e3, rate, rate / curve.rate(0),
-                        100 * step.times.out.hidden_share(), 100 * step.times.in.hidden_share());
-        json.push_back({{"model", arguments.model},
-                        {"strategy", strategy},
-                        {"devices", devices},
-                        {"bandwidth", arguments.bandwidths[i] * 1e9},
-                        {"virtual_seconds", step.seconds},
-                        {"copy_seconds", step.copies},
-                        {"hidden_share", step.times.total().hidden_share()},
-                        {"hidden_share_out", step.times.out.hidden_share()},
-                        {"hidden_share_in", step.times.in.hidden_share()},
-                        {"examples_per_second", rate}});
+        tables += fmt::format("  {:>7.2f} ms {:>6.0f}/s {:4.2f}x", step.seconds * 1e3, rate,
+                              rate / curve.rate(0));
+        nlohmann::ordered_json& entry =
+            json.emplace_back(nlohmann::ordered_json{{"model", arguments.model},
+                                                     {"strategy", strategy},
+                                                     {"devices", devices},
+                                                     {"bandwidth", arguments.bandwidths[i] * 1e9},
+                                                     {"virtual_seconds", step.seconds},
+                                                     {"examples_per_second", rate}});
+        if (step.times) {
+          tables += fmt::format(" {:>3.0f} % {:>3.0f} %", 100 * step.times->out.hidden_share(),
+                                100 * step.times->in.hidden_share());
+          entry["copy_seconds"] = step.copies;
+          entry["hidden_share"] = step.times->total().hidden_share();
+          entry["hidden_share_out"] = step.times->out.hidden_share();
+          entry["hidden_share_in"] = step.times->in.hidden_share();
+        } else {
+          tables += fmt::format(" {:>5} {:>5}", "-", "-");
+        }
         progress.update(++done, cells);
       }
       tables += "\n";
@@ -170,11 +192,13 @@ void add_bench_scaling(CLI::App& parent) {
   add_choice(app, "--model", arguments->model, fmt::format("{}", fmt::join(names, ", ")), names);
   std::vector<std::string> words = strategy_words();
   words.emplace_back("all");
-  add_choice(app, "--strategy", arguments->strategy,
-             fmt::format("how the towers share variables: {}; parameter_server: on the host, the "
-                         "others: replicated with that all-reduce",
-                         fmt::join(words, ", ")),
-             words);
+  add_choice(
+      app, "--strategy", arguments->strategy,
+      fmt::format("how the towers share variables: {}; parameter_server: on the host, async: "
+                  "there too, but no tower waits for another, the others: replicated with "
+                  "that all-reduce",
+                  fmt::join(words, ", ")),
+      words);
   add_list(app, "--counts", arguments->devices, "numbers of devices", 1, 64);
   add_list(app, "--bandwidths", arguments->bandwidths, "GB/s of each copy engine", 1e-3, 1e6);
   add_integer(app, "--batch-size", arguments->batch_size, "examples a step for each tower");
