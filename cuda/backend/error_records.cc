@@ -21,19 +21,28 @@ device::DataError* ErrorRecords::take() {
   return records_ + place(taken_.fetch_add(1, std::memory_order_acq_rel));
 }
 
-std::size_t ErrorRecords::first_wrong(std::size_t end) const {
+void ErrorRecords::begin_run() {
+  const std::lock_guard lock(mutex_);
+  run_.store(taken(), std::memory_order_release);
+}
+
+std::size_t ErrorRecords::first_wrong_of(std::size_t begin, std::size_t end) const {
   // Kernels write the memory: it must be read each time.
   const volatile device::DataError* records = records_;
-  for (std::size_t at = known(); at < end; ++at) {
+  for (std::size_t at = begin; at < end; ++at) {
     if (records[place(at)].found != 0) return at;
   }
   return end;
 }
 
+std::size_t ErrorRecords::first_wrong(std::size_t end) const {
+  const std::lock_guard lock(mutex_);
+  return first_wrong_of(known(), end);
+}
+
 bool ErrorRecords::any_wrong(std::size_t begin, std::size_t end) const {
-  if (first_wrong(end) < end) return true;
-  const std::size_t wrong = wrong_.load(std::memory_order_acquire);  // after the records
-  return begin <= wrong && wrong < end;
+  const std::lock_guard lock(mutex_);
+  return first_wrong_of(known(), end) < end || (begin <= wrong_ && wrong_ < end);
 }
 
 bool CheckedLaunches::any_wrong() const {
@@ -41,17 +50,16 @@ bool CheckedLaunches::any_wrong() const {
 }
 
 void ErrorRecords::note_ended(std::size_t end) {
-  if (first_wrong(end) != end) return;
-  std::size_t before = known();
-  while (before < end && !known_.compare_exchange_weak(before, end, std::memory_order_acq_rel)) {
-  }
+  const std::lock_guard lock(mutex_);
+  if (known() < end && first_wrong_of(known(), end) == end) known_ = end;
 }
 
 void ErrorRecords::forget() {
-  const std::size_t wrong = first_wrong(taken());
-  if (wrong < taken()) wrong_.store(wrong, std::memory_order_release);
+  const std::lock_guard lock(mutex_);
+  const std::size_t wrong = first_wrong_of(known(), taken());
+  if (wrong < taken()) wrong_ = wrong;
   for (std::size_t at = known(); at < taken(); ++at) records_[place(at)] = {};
-  known_.store(taken(), std::memory_order_release);
+  known_ = taken();
 }
 
 }  // namespace towerflow::cuda

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 
 #include "cuda/backend/driver.h"
 #include "cuda/device/arguments.h"
@@ -35,7 +36,7 @@ class ErrorRecords {
   ErrorRecords& operator=(const ErrorRecords&) = delete;
 
   /// Begins a run; all launches have been forgotten.
-  void begin_run() { run_.store(taken(), std::memory_order_release); }
+  void begin_run();
   /// The launches of this run.
   std::size_t taken_in_run() const { return taken() - run(); }
   /// Returns the address for the next launch, for which there must be room.
@@ -63,13 +64,16 @@ class ErrorRecords {
  private:
   static constexpr std::size_t kMost = 1024;
 
+  /// Returns the first wrong launch from `begin` on, or `end`; the mutex is held.
+  std::size_t first_wrong_of(std::size_t begin, std::size_t end) const;
   std::size_t place(std::size_t launch) const { return (launch - run()) % kMost; }
 
   std::shared_ptr<Driver> driver_;
+  mutable std::mutex mutex_;  // of reading records, on any thread, and of giving them to others
   device::DataError* records_ = nullptr;
   std::atomic<std::size_t> taken_{0}, known_{0};
-  std::atomic<std::size_t> run_{0};                  // the first launch of this run
-  std::atomic<std::size_t> wrong_{~std::size_t{0}};  // the last that was wrong when forgotten
+  std::atomic<std::size_t> run_{0};      // the first launch of this run
+  std::size_t wrong_ = ~std::size_t{0};  // the last that was wrong when forgotten; with the mutex
 };
 
 }  // namespace towerflow::cuda

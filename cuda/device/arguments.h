@@ -10,8 +10,7 @@
 namespace towerflow::cuda::device {
 
 /// What a kernel writes about one of its data that is wrong: a label that is no class, an index
-/// that is no row. If several are, the value and
-/// the position may be those of different ones.
+/// that is no row. If several are, it is any of them.
 struct DataError {
   std::int32_t found = 0;     ///< 1 if there is one
   std::int64_t value = 0;     ///< the wrong number
@@ -19,10 +18,23 @@ struct DataError {
   TOWERFLOW_POINTERS()
 
   TOWERFLOW_BOTH void set(std::int64_t wrong, std::int64_t at) {
-    TOWERFLOW_SHARED_BY_THREADS(DataError)& self = *this;
-    self.value = wrong;
-    self.position = at;
-    self.found = 1;
+    if (!claim()) return;
+    value = wrong;
+    position = at;
+  }
+
+ private:
+  /// Returns whether the calling thread is the first of its launch to find something wrong. The
+  /// memory is the host's, where atomics of a GPU are atomic for that GPU: it alone writes here.
+  TOWERFLOW_BOTH bool claim() {
+#if defined(__CUDA_ARCH__)
+    return atomicCAS(&found, 0, 1) == 0;
+#else
+    TOWERFLOW_SHARED_BY_THREADS(std::int32_t)& shared = found;
+    if (shared != 0) return false;
+    shared = 1;
+    return true;
+#endif
   }
 };
 
