@@ -103,9 +103,7 @@ TOWERFLOW_DEVICE void store(const Chain& chain, int64 at, int count, const Value
 }  // namespace
 
 TOWERFLOW_KERNEL(Chain_float32, 256, Chain chain, int64 n) {
-  const int64 packs = (n + kPack - 1) / kPack;
-  for (int64 i = grid_thread(); i < packs; i += grid_threads()) {
-    const int64 at = i * kPack;
+  for (int64 at = grid_thread() * kPack; at < n; at += grid_threads() * kPack) {
     const int count = n - at < kPack ? static_cast<int>(n - at) : kPack;
     Values values[kMaxInputs + kMaxSteps];
     for (int k = 0; k < chain.inputs; ++k) values[k] = load(chain, chain.input[k], at, count);
