@@ -35,8 +35,10 @@ struct Ran {
 };
 
 /// Runs three steps of two towers of MNIST, the second with a mutant. Between the steps the input
-/// changes, so that data of the step before are wrong.
-Ran run_steps(const Mutant& mutant) {
+/// changes, so that data of the step before are wrong. With a seed, each piece of work of a stream
+/// begins up to 3 ms late: the host, whose reads of pinned memory the emulation does not see, reads
+/// old values if it does not wait.
+Ran run_steps(const Mutant& mutant, std::uint64_t seed = 0) {
   const auto layer = std::make_shared<Mutations>();
   const ScopedLayer scope(layer);
   Ran ran;
@@ -57,7 +59,7 @@ Ran run_steps(const Mutant& mutant) {
   }
   REQUIRE(next_input.size() >= 2);
   ConfigProto config{.allow_soft_placement = true};
-  config.cuda = {.count = 2, .graphs = false, .emulated = true};
+  config.cuda = {.count = 2, .graphs = false, .emulated = true, .seed = seed, .max_delay_us = 3000};
   try {
     Session session(graph, config);
     const auto run_step = [&] {
@@ -90,6 +92,15 @@ std::string verdict(const Mutant& mutant, const Ran& ran, const Ran& expected) {
   if (!ran.error.empty()) return "error";
   if (ran.values != expected.values) return "values";
   return changes_order(ran.calls, mutant) ? "" : "implied";
+}
+
+/// Returns how a mutant was found, if need be with delays.
+std::string hunt(const Mutant& mutant, const Ran& expected) {
+  std::string how;
+  for (std::uint64_t seed = 0; how.empty() && seed <= 3; ++seed) {
+    how = verdict(mutant, run_steps(mutant, seed), expected);
+  }
+  return how;
 }
 
 /// Returns `count` of the mutants that are found in each run, whatever the timing:
@@ -137,8 +148,7 @@ TEST_SUITE("mutants of the calls of a step") {
     mutants = wanted == nullptr ? sample(mutants, 5) : part(mutants, wanted);
     std::map<std::string, int> found;
     for (const Mutant& mutant : mutants) {
-      const Ran ran = run_steps(mutant);
-      const std::string how = verdict(mutant, ran, expected);
+      const std::string how = hunt(mutant, expected);
       ++found[how];
       if (all)
         std::cout << fmt::format("{:8} {}\n", how.empty() ? "-" : how, to_string(mutant))
