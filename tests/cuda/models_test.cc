@@ -7,75 +7,24 @@
 #include <utility>
 #include <vector>
 
-#include "models/global_step.h"
 #include "models/inception3/inception3.h"
-#include "models/models.h"
+#include "tests/cuda/small_models.h"
 #include "tests/models/contract_models.h"
 #include "tests/support/cuda_devices.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
 using testing::largest_difference;
+using testing::small_models;
+using testing::SmallModel;
+using testing::two_steps;
 
 namespace {
-
-/// A model that is small enough for the emulation.
-struct SmallModel {
-  const models::Model* model;
-  std::int64_t tower_batch;
-  models::OptionValues values{};
-  std::vector<std::string> kernels{};  ///< some that run on the GPU
-  double tolerance = 1e-5;
-};
-
-/// All but Inception v3, whose images are too large.
-const std::vector<SmallModel>& small_models() {
-  static const std::vector<SmallModel> all{
-      {&models::mnist::kModel, 2, {}, {"MaxPool ", "SparseSoftmaxCrossEntropyWithLogits "}},
-      {&models::cifar10::kModel, 2, {}, {"LRN ", "LRNGrad "}},
-      {&models::resnet20::kModel,
-       2,
-       {{"depth", std::int64_t{8}}},
-       {"FusedBatchNormV3 ", "FusedBatchNormGradV3 "}},
-      {&models::batch_norm::kModel, 2, {}, {}},
-      // Even on CPUs, inputs that differ by 1e-7 change its values by 6e-6.
-      {&models::three_stage_gan::kModel, 4, {}, {}, 1e-4},
-      {&models::multi_gpu_model::kModel, 2, {}, {}},
-      {&models::vaegan::kModel, 2, {}, {}},
-      {&models::char_lstm::kModel, 1, {{"rnn-size", std::int64_t{4}}}, {}}};
-  return all;
-}
 
 CudaDevices gpus(int count, std::uint64_t seed) {
   CudaDevices devices = testing::cuda_devices(count);
   devices.seed += seed;
   return devices;
-}
-
-/// Returns what two steps of `towers` towers fetch, and the variables after them. `report` receives
-/// the plan.
-std::vector<Array> two_steps(const SmallModel& small, int towers, const CudaDevices& cuda,
-                             std::string* report = nullptr) {
-  models::GlobalStep step(*small.model, {.num_towers = towers,
-                                         .batch_size = towers * small.tower_batch,
-                                         .values = small.values,
-                                         .devices = {.cuda = cuda}});
-  const auto guard = step.graph().as_default();
-  const ComparedRun run = step.run();
-  Session session(step.graph(), run.config);
-  session.run(tf::global_variables_initializer());
-  session.run(tf::local_variables_initializer());
-  std::vector<Array> values;
-  const auto add = [&](const std::vector<Fetch>& fetches, const Feeds& feeds) {
-    for (Array& value : session.run(fetches, feeds)) values.push_back(std::move(value));
-  };
-  for (const int number : {1, 2}) add(run.step, run.feeds ? run.feeds(number) : Feeds{});
-  const auto variables = tf::global_variables();
-  add({variables.begin(), variables.end()}, {});
-  if (report != nullptr) {
-    *report = session.plan_report(run.step, run.feeds ? run.feeds(1) : Feeds{});
-  }
-  return values;
 }
 
 /// Returns the length of the difference of all numbers, relative to that of the expected ones.

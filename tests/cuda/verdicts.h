@@ -1,43 +1,14 @@
 #pragma once
 
-#include <dlfcn.h>
-
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "tests/cuda/libraries.h"
+#include "tests/cuda/real_libraries.h"
 
 namespace towerflow::cuda::testing {
-
-/// Returns the table of the real library, or nullptr where it is not installed.
-inline const Table* real_cudnn() {
-  static Table table;
-  static void* const library = [] {
-    void* const opened = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_GLOBAL);
-    if (opened == nullptr) return opened;
-#define TOWERFLOW_ENTRY(name) table.name = reinterpret_cast<types::name>(dlsym(opened, #name));
-    TOWERFLOW_CUDA_CUDNN(TOWERFLOW_ENTRY)
-#undef TOWERFLOW_ENTRY
-    return opened;
-  }();
-  return library == nullptr ? nullptr : &table;
-}
-
-/// Returns the table of the real library, or nullptr where it is not installed.
-inline const Table* real_cublaslt() {
-  static Table table;
-  static void* const library = [] {
-    void* const opened = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_GLOBAL);
-    if (opened == nullptr) return opened;
-#define TOWERFLOW_ENTRY(name) table.name = reinterpret_cast<types::name>(dlsym(opened, #name));
-    TOWERFLOW_CUDA_CUBLASLT(TOWERFLOW_ENTRY)
-#undef TOWERFLOW_ENTRY
-    return opened;
-  }();
-  return library == nullptr ? nullptr : &table;
-}
 
 /// What one table says of one case: the first status that is no success.
 using Verdict = std::function<int(const Table&)>;
