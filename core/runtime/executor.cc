@@ -60,7 +60,7 @@ class QueueRun {
         inputs_(state_.inputs),
         outputs_(state_.outputs) {
     queue_.start(trace_ || run.plan.simulated);
-    if (run.virtual_host != nullptr) queue_.advance(run.virtual_host->now(run.worker));
+    if (run.virtual_host != nullptr) queue_.advance(run.virtual_start);
   }
 
   /// Executes all instructions. Returns, or throws the first error, only after all enqueued work
@@ -124,14 +124,14 @@ class QueueRun {
       drain();
       if (device_error_ != nullptr) return;
     }
-    const bool on_shared_core = execution_.virtual_host != nullptr && !asynchronous_ &&
-                                computes(program_.instructions[at_]);
-    if (on_shared_core) take_core();
+    const Instruction& instruction = program_.instructions[at_];
+    const bool on_shared_core =
+        execution_.virtual_host != nullptr && !asynchronous_ && computes(instruction);
+    if (on_shared_core) take_core(instruction);
     queue_.begin(at_, trace_ ? &state_.spans[at_] : nullptr);
-    step(program_.instructions[at_]);
+    step(instruction);
     queue_.end();
-    if (on_shared_core)
-      execution_.virtual_host->free_core(execution_.worker, queue_.virtual_time());
+    if (on_shared_core) free_core(instruction);
   }
 
   /// Returns whether an instruction takes time of the virtual clock.
@@ -142,10 +142,26 @@ class QueueRun {
            instruction.kind == Instruction::Kind::loop;
   }
 
+  /// Returns whether an instruction may wait for another worker, as at a queue.
+  static bool may_block(const Instruction& instruction) {
+    return instruction.op != nullptr && instruction.op->effect == Effect::stateful &&
+           !instruction.op->uses_run_object;
+  }
+
   /// Waits until the host's core can run the instruction, before any lock is taken.
-  void take_core() {
-    queue_.advance(execution_.virtual_host->take_core(execution_.worker, queue_.virtual_time(),
-                                                      run_.cancellation));
+  void take_core(const Instruction& instruction) {
+    VirtualHost& host = *execution_.virtual_host;
+    const int worker = execution_.worker;
+    queue_.advance(host.take_core(worker, queue_.virtual_time(), run_.cancellation));
+    if (may_block(instruction)) host.leave(worker);
+  }
+
+  void free_core(const Instruction& instruction) {
+    VirtualHost& host = *execution_.virtual_host;
+    const int worker = execution_.worker;
+    if (!may_block(instruction)) return host.free_core(worker, queue_.virtual_time());
+    queue_.advance(host.core_is_free());  // what it waited for is done by then
+    host.join(worker, queue_.virtual_time());
   }
 
   void step(const Instruction& instruction) {

@@ -28,6 +28,7 @@ struct Execution {
   RunAccesses* accesses = nullptr;      ///< optional: watches variables
   VirtualHost* virtual_host = nullptr;  ///< optional: the host's core is shared with other runs
   int worker = 0;                       ///< of `virtual_host`
+  double virtual_start = 0;             ///< the worker's time when the run began
   RunTrace* trace = nullptr;  ///< optional: times are stored in the frame; gets those of loops
   /// Optional; called before each instruction with the indices of its queue and of itself. An
   /// exception from it counts as an error of that instruction.

@@ -194,6 +194,7 @@ void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<co
              .accesses = accesses ? &*accesses : nullptr,
              .virtual_host = host,
              .worker = options.worker,
+             .virtual_start = virtual_start,
              .trace = traced ? &trace : nullptr},
             workers_);
     const double seconds = traced ? wall_clock_seconds() - start : 0;

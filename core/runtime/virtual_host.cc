@@ -51,6 +51,11 @@ double VirtualHost::take_core(int worker, double time, Cancellation& cancellatio
   return std::max(time, free_);
 }
 
+double VirtualHost::core_is_free() const {
+  const std::lock_guard lock(mutex_);
+  return free_;
+}
+
 void VirtualHost::free_core(int worker, double time) {
   const std::lock_guard lock(mutex_);
   free_ = std::max(free_, time);

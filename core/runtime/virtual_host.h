@@ -39,6 +39,8 @@ class VirtualHost {
   double take_core(int worker, double time, Cancellation& cancellation);
   /// Ends what `take_core` began.
   void free_core(int worker, double time);
+  /// Returns the time since which the core has had nothing to do.
+  double core_is_free() const;
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();

@@ -155,6 +155,28 @@ TEST_CASE("an error of one worker ends the training of all") {
   }
 }
 
+TEST_CASE("a worker may wait for another one at a queue") {
+  Program program;
+  Tensor takes;
+  {
+    const auto guard = program.graph.as_default();
+    const auto cpu = tf::device("/cpu:0");
+    const tf::FIFOQueue queue(1, {tf::int32}, {.shapes = {{}}});
+    takes = tf::placeholder(tf::bool_, {.shape = {}});
+    // The worker that takes comes first on the virtual clock, when the queue is empty.
+    const Tensor moved = tf::cond(
+        takes, [&] { return Tensor(queue.dequeue()) + Tensor(queue.dequeue()); },
+        [&] {
+          const auto after = tf::control_dependencies({queue.enqueue({1}), queue.enqueue({2})});
+          return tf::constant(3);
+        });
+    program.train = tf::group({program.train, moved.op()});
+  }
+  AsyncOptions options{.steps = 20, .bound = 0, .virtual_time = true};
+  options.feeds = [&](int worker, std::int64_t) { return Feeds{{takes, worker == 0}}; };
+  CHECK(program.run(accelerators(2), options).size() == 20);
+}
+
 TEST_CASE("the host's core is given in the order of virtual time, and to one at a time") {
   VirtualHost host(2);
   Cancellation none;
