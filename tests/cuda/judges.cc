@@ -24,14 +24,7 @@ std::atomic<Judges*> active = nullptr;
   CALL(change, cublasLtMatmulPreferenceSetAttribute) \
   CALL(destroy, cublasLtMatmulPreferenceDestroy)     \
   CALL(change, cudnnBackendFinalize)                 \
-  CALL(destroy, cudnnBackendDestroyDescriptor)       \
-  CALL(create, cudnnCreateTensorDescriptor)          \
-  CALL(change, cudnnSetTensorNdDescriptor)           \
-  CALL(destroy, cudnnDestroyTensorDescriptor)        \
-  CALL(create, cudnnCreateLRNDescriptor)             \
-  CALL(change, cudnnSetLRNDescriptor)                \
-  CALL(destroy, cudnnDestroyLRNDescriptor)
-
+  CALL(destroy, cudnnBackendDestroyDescriptor)
 template <auto kEntry>
 constexpr const char* kName = nullptr;
 #define TOWERFLOW_NAME(kind, name) \
