@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "core/device/start_thread.h"
+#include "core/device/virtual_host.h"
 #include "core/device/wall_clock.h"
 #include "core/graph/scopes.h"
-#include "core/runtime/virtual_host.h"
 #include "ops/array/cast.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/math/binary.h"

@@ -11,9 +11,9 @@
 
 #include "core/device/cpu/cpu_backend.h"
 #include "core/device/cpu/thread_pool.h"
+#include "core/device/virtual_host.h"
 #include "core/runtime/variable_locks.h"
 #include "core/runtime/variable_version.h"
-#include "core/runtime/virtual_host.h"
 
 namespace towerflow {
 namespace {

@@ -8,12 +8,12 @@
 
 #include "core/device/backend_registry.h"
 #include "core/device/run_objects.h"
+#include "core/device/virtual_host.h"
 #include "core/device/wall_clock.h"
 #include "core/graph/graph_mutex.h"
 #include "core/graph/log.h"
 #include "core/runtime/run_accesses.h"
 #include "core/runtime/run_trace.h"
-#include "core/runtime/virtual_host.h"
 
 namespace towerflow {
 namespace {

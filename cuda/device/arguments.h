@@ -17,6 +17,11 @@ struct DataError {
   std::int64_t position = 0;  ///< its place among the numbers
   TOWERFLOW_POINTERS()
 
+  /// Notes that something is wrong, without a value.
+  TOWERFLOW_BOTH void set() {
+    TOWERFLOW_SHARED_BY_THREADS(std::int32_t)& shared = found;
+    shared = 1;
+  }
   TOWERFLOW_BOTH void set(std::int64_t wrong, std::int64_t at) {
     if (!claim()) return;
     value = wrong;

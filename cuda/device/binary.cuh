@@ -10,7 +10,7 @@ namespace towerflow::cuda::device {
 template <class F, class U, class T>
 TOWERFLOW_DEVICE U join(T a, T b, [[maybe_unused]] DataError* error) {
   if constexpr (!kIsFloat<Compute<T>> && requires { F::fails(a, b); }) {
-    if (F::fails(a, b)) error->set(static_cast<int64>(b), 0);
+    if (F::fails(a, b)) error->set();
   }
   return narrow<U>(F()(widen(a), widen(b)));
 }

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/runtime/virtual_host.h"
+#include "core/device/virtual_host.h"
 #include "tests/support/eager.h"
 #include "towerflow/tf.h"
 

@@ -1,4 +1,4 @@
-#include "core/runtime/virtual_host.h"
+#include "core/device/virtual_host.h"
 
 #include <algorithm>
 
