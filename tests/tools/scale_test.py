@@ -36,7 +36,8 @@ class Scale(unittest.TestCase):
 
     def test_all_strategies(self):
         text, line, curves = self.scale("--towers", "1..8", "--host-towers", 2, "--step-ms", 20,
-                                        "--bandwidth", 1, "--latency", 20, "--svg", self.picture)
+                                        "--bandwidth", 1, "--latency", 20, "--tower-memory", 100,
+                                        "--host-memory", 100, "--svg", self.picture)
         self.assertEqual(tuple(curves), STRATEGIES)
         self.assertEqual((line["model"], line["batch_size"], line["towers_per_host"]),
                          ("mnist", 8, 2))
