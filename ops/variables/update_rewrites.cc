@@ -15,16 +15,16 @@
 namespace towerflow {
 namespace {
 
-using Values = std::vector<ValueId>;
+using ValueIds = std::vector<ValueId>;
 
 /// A sum or average of the towers' gradients, to be computed by a fused op.
 struct Average {
   GradientForm form;
-  Values gradients, weights;
+  ValueIds gradients, weights;
   std::optional<ValueId> divisor;
 
-  Values inputs() const {
-    Values all = gradients;
+  ValueIds inputs() const {
+    ValueIds all = gradients;
     all.insert(all.end(), weights.begin(), weights.end());
     if (divisor) all.push_back(*divisor);
     return all;
@@ -64,7 +64,7 @@ std::optional<ValueId> expand_dims_input(const PlanGraph& graph, ValueId value, 
 
 /// Returns the tensors that `value` concatenates along axis 0, if only node `reader` reads it; none
 /// otherwise. A concat of one tensor is an Identity.
-Values concat_parts(const PlanGraph& graph, ValueId value, int reader) {
+ValueIds concat_parts(const PlanGraph& graph, ValueId value, int reader) {
   if (const PlanNode* one = fusible_producer(graph, value, reader, "Identity"))
     return {one->inputs[0]};
   const PlanNode* concat = fusible_producer(graph, value, reader, "ConcatV2");
@@ -74,12 +74,12 @@ Values concat_parts(const PlanGraph& graph, ValueId value, int reader) {
 
 /// Returns the tensors that are the rows of `value`, a stack or a concat of expanded tensors, if
 /// only node `reader` reads it; none otherwise.
-Values rows_of(const PlanGraph& graph, ValueId value, int reader) {
+ValueIds rows_of(const PlanGraph& graph, ValueId value, int reader) {
   if (const PlanNode* pack = fusible_producer(graph, value, reader, "Pack")) {
     const auto* attrs = pack->attrs.get_if<PackAttrs>();
-    return attrs == nullptr || attrs->axis == 0 ? pack->inputs : Values{};
+    return attrs == nullptr || attrs->axis == 0 ? pack->inputs : ValueIds{};
   }
-  Values rows;
+  ValueIds rows;
   for (const ValueId part : concat_parts(graph, value, reader)) {
     const auto row = expand_dims_input(graph, part, reader);
     if (!row) return {};
@@ -91,7 +91,7 @@ Values rows_of(const PlanGraph& graph, ValueId value, int reader) {
 /// If every gradient is a product with a scalar, replaces the gradients by the other factors and
 /// takes the scalars as weights.
 void take_weights(const PlanGraph& graph, int reader, Average& average) {
-  Values gradients, weights;
+  ValueIds gradients, weights;
   for (const ValueId value : average.gradients) {
     const PlanNode* product = fusible_producer(graph, value, reader, "Mul");
     if (product == nullptr) return;
@@ -108,7 +108,7 @@ void take_weights(const PlanGraph& graph, int reader, Average& average) {
 
 /// Returns a sum of `gradients` for node `reader`, if they have one known shape and a dtype that
 /// fused ops support; nullopt otherwise.
-std::optional<Average> sum_of(const PlanGraph& graph, Values gradients, int reader,
+std::optional<Average> sum_of(const PlanGraph& graph, ValueIds gradients, int reader,
                               bool from_zero) {
   if (gradients.empty() || gradients.size() > kMaxTowers) return std::nullopt;
   const Shape& shape = graph.spec(gradients[0]).shape;
@@ -174,14 +174,14 @@ const UpdateFamily* family_of(const PlanNode& node, const std::string& prefix) {
 }
 
 /// Returns the inputs of an Apply op without the `count` inputs of the gradient.
-Values kept_inputs(const PlanNode& apply, std::size_t gradient, std::size_t count) {
-  Values kept = apply.inputs;
+ValueIds kept_inputs(const PlanNode& apply, std::size_t gradient, std::size_t count) {
+  ValueIds kept = apply.inputs;
   const auto at = kept.begin() + static_cast<std::ptrdiff_t>(gradient);
   kept.erase(at, at + static_cast<std::ptrdiff_t>(count));
   return kept;
 }
 
-void append_values(Values& values, const Values& more) {
+void append_values(ValueIds& values, const ValueIds& more) {
   values.insert(values.end(), more.begin(), more.end());
 }
 
@@ -198,7 +198,7 @@ bool fuse_apply(PlanGraph& graph, int id) {
   auto average = average_of(graph, node.inputs[gradient], id);
   if (!average) return false;
   average->form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
-  Values inputs = kept_inputs(node, gradient, 1);
+  ValueIds inputs = kept_inputs(node, gradient, 1);
   append_values(inputs, average->inputs());
   return graph.replace(id, std::string("_MeanApply") + family->name, average->form,
                        std::move(inputs));
@@ -223,7 +223,7 @@ bool fuse_moving_average(PlanGraph& graph, int id) {
 }
 
 /// Returns whether these values of slices have known shapes and are not scalars.
-bool are_slices(const PlanGraph& graph, const Values& values) {
+bool are_slices(const PlanGraph& graph, const ValueIds& values) {
   return std::all_of(values.begin(), values.end(), [&](ValueId value) {
     const Shape& shape = graph.spec(value).shape;
     return shape.fully_known() && shape.rank() > 0;
@@ -255,7 +255,7 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
   if (!known || !are_slices(graph, average.gradients)) return false;
   average.form.towers = static_cast<int>(towers);
   average.form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
-  Values inputs = kept_inputs(node, at, 2);
+  ValueIds inputs = kept_inputs(node, at, 2);
   append_values(inputs, average.inputs());
   inputs.push_back(indices);
   return graph.replace(id, std::string("_MeanSparseApply") + family->name, average.form,
