@@ -27,6 +27,7 @@ void VirtualHost::join(int worker, double time) {
 bool VirtualHost::is_turn(int worker) const {
   const auto own = static_cast<std::size_t>(worker);
   for (std::size_t other = 0; other < times_.size(); ++other) {
+    if (times_[other] == kNever) continue;
     const bool before = other < own ? times_[other] <= times_[own] : times_[other] < times_[own];
     if (before) return false;
   }

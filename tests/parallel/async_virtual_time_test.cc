@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <stdexcept>
 #include <thread>
@@ -175,6 +176,36 @@ TEST_CASE("a worker may wait for another one at a queue") {
   AsyncOptions options{.steps = 20, .bound = 0, .virtual_time = true};
   options.feeds = [&](int worker, std::int64_t) { return Feeds{{takes, worker == 0}}; };
   CHECK(program.run(accelerators(2), options).size() == 20);
+}
+
+TEST_CASE("a queue that is closed ends the workers that wait for the one at it") {
+  Program program;
+  Tensor takes;
+  Operation fill, close;
+  {
+    const auto guard = program.graph.as_default();
+    const auto cpu = tf::device("/cpu:0");
+    const tf::FIFOQueue queue(3, {tf::int32}, {.shapes = {{}}});
+    takes = tf::placeholder(tf::bool_, {.shape = {}});
+    const Tensor moved = tf::cond(
+        takes, [&] { return Tensor(queue.dequeue()); }, [] { return tf::constant(3); });
+    fill = queue.enqueue_many({{1, 2, 3}});
+    close = queue.close();
+    program.train = tf::group({program.train, moved.op()});
+  }
+  AsyncOptions options{.workers = 3, .steps = 1000, .bound = 0, .virtual_time = true};
+  options.feeds = [&](int worker, std::int64_t) { return Feeds{{takes, worker == 0}}; };
+  Session session(program.graph, accelerators(3));
+  session.run(program.init);
+  session.run(fill);
+  // By then the first worker waits for a fourth element, and the others for the first worker.
+  std::thread closing([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    session.run(close);
+  });
+  const auto steps = train_async(session, {program.train}, options);
+  closing.join();
+  CHECK(steps.size() == 11);
 }
 
 TEST_CASE("the host's core is given in the order of virtual time, and to one at a time") {
