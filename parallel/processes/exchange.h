@@ -49,9 +49,11 @@ class Exchange {
   virtual void begin(int rank, int size, Messages& messages) = 0;
   virtual void sent(const Message& message, Messages& messages) = 0;
   virtual void received(const Message& message, Messages& messages) = 0;
+  /// Makes progress that takes no message. Returns whether it did.
+  virtual bool look() { return false; }
   /// Returns whether all its messages have ended and the result is there.
   virtual bool ended() const = 0;
-  /// Returns the processes whose messages are missing.
+  /// Returns the processes that have yet to take part.
   virtual std::vector<int> awaited() const = 0;
 
  private:

@@ -1,5 +1,6 @@
 #include "parallel/processes/exchange_ops.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,7 @@ namespace {
 using parallel::process_group;
 using parallel::processes::ExchangeAttrs;
 using parallel::processes::GatherExchange;
+using parallel::processes::make_mean_exchange;
 using parallel::processes::MeanExchange;
 
 /// An exchange of a run. It outlives a run that fails, since messages may still use its buffer.
@@ -50,11 +52,11 @@ class ExchangeBuffer final : public Resource {
   std::shared_ptr<MeanExchange> take(const ExchangeAttrs& attrs, DType dtype,
                                      std::int64_t elements) {
     const std::lock_guard lock(mutex_);
-    const bool fits = exchange_ != nullptr && exchange_.use_count() == 1 &&
-                      exchange_->buffer().elements() == elements;
+    const bool fits =
+        exchange_ != nullptr && exchange_.use_count() == 1 && exchange_->elements() == elements;
     if (!fits) {
       exchange_ =
-          std::make_shared<MeanExchange>(attrs.what, attrs.tag, dtype, elements, attrs.givers);
+          make_mean_exchange(process_group(), attrs.what, attrs.tag, dtype, elements, attrs.givers);
     }
     return exchange_;
   }
@@ -110,7 +112,7 @@ class MeanStartKernel final : public PreparedKernel {
         node_, [] { return std::make_unique<ExchangeBuffer>(); });
     const auto exchange = buffer.take(
         attrs_, dtype_, static_cast<std::int64_t>(copies_.bytes() / dtype_size(dtype_)));
-    auto* to = static_cast<std::byte*>(exchange->buffer().raw());
+    std::byte* const to = exchange->numbers();
     copies_.run(queue, [&](std::size_t i, std::size_t from, std::size_t at, std::size_t bytes) {
       std::memcpy(to + at, args.input<std::byte>(i) + from, bytes);
     });
@@ -133,6 +135,18 @@ E& awaited_exchange(Queue& queue, const LaunchArgs& args) {
   return exchange;
 }
 
+/// Copies bytes that begin at `at` of the pieces, one after another.
+void copy_from_pieces(const std::vector<MeanExchange::Piece>& pieces, std::size_t at,
+                      std::size_t bytes, std::byte* to) {
+  for (const auto& [data, size] : pieces) {
+    const std::size_t count = at < size ? std::min(bytes, size - at) : 0;
+    if (count > 0) std::memcpy(to, data + at, count);
+    to += count;
+    bytes -= count;
+    at -= std::min(at, size);
+  }
+}
+
 class MeanEndKernel final : public PreparedKernel {
  public:
   explicit MeanEndKernel(const KernelRequest& request) : copies_(request.outputs) {
@@ -143,10 +157,9 @@ class MeanEndKernel final : public PreparedKernel {
   std::vector<InPlacePair> in_place() const override { return in_place_; }
 
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
-    auto& exchange = awaited_exchange<MeanExchange>(queue, args);
-    const auto* from = static_cast<const std::byte*>(exchange.buffer().raw());
+    const auto means = awaited_exchange<MeanExchange>(queue, args).means();
     copies_.run(queue, [&](std::size_t i, std::size_t to, std::size_t at, std::size_t bytes) {
-      std::memcpy(args.output<std::byte>(i) + to, from + at, bytes);
+      copy_from_pieces(means, at, bytes, args.output<std::byte>(i) + to);
     });
   }
 

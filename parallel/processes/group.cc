@@ -13,6 +13,7 @@
 #include "core/graph/log.h"
 #include "data/host_name.h"
 #include "parallel/processes/exchange.h"
+#include "parallel/processes/shared_memory.h"
 
 namespace towerflow::parallel::types {
 namespace {
@@ -75,6 +76,7 @@ class ProcessGroup::Traffic final : public processes::Messages {
     const auto at = static_cast<std::size_t>(number);
     if (at >= group_.requests_.size()) group_.requests_.resize(at + 1);
     group_.requests_[at] = {exchange_, message.peer, message.phase, message.piece, sends};
+    ++group_.under_way_;
   }
 
   ProcessGroup& group_;
@@ -95,6 +97,7 @@ ProcessGroup::ProcessGroup(const Open& open) {
   }
   try {
     hosts_ = all_gather(host_name(), "the start of the processes");
+    shares_memory_ = processes::can_share_memory(*this, hosts_);
   } catch (...) {
     abort("the processes did not find one another");
   }
@@ -268,23 +271,26 @@ void ProcessGroup::work() {
   }
 }
 
-/// Does what the messages that have arrived or gone allow. Returns whether there were any.
+/// Does what other processes have made possible. Returns whether there was anything to do.
 bool ProcessGroup::advance() {
   if (engine_ == nullptr) return false;
   ended_.clear();
   of_ended_.clear();
+  bool advanced = false;
   try {
-    engine_->poll(ended_);
+    if (under_way_ > 0) engine_->poll(ended_);
+    under_way_ -= static_cast<int>(ended_.size());
     // New requests take the numbers of those that have ended.
     for (const int number : ended_)
       of_ended_.push_back(requests_[static_cast<std::size_t>(number)]);
     Traffic traffic(*this);
     for (const Request& request : of_ended_) route(traffic, request);
+    for (const SharedExchange& exchange : active_) advanced |= exchange->look();
   } catch (const std::runtime_error& error) {
     fail(error.what());
   }
   finish_ended();
-  return !ended_.empty();
+  return advanced || !ended_.empty();
 }
 
 void ProcessGroup::route(Traffic& traffic, const Request& request) {

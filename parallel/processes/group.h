@@ -52,6 +52,8 @@ class ProcessGroup {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// Returns whether the processes can read each other's memory, since all are on one host.
+  bool shares_memory() const { return shares_memory_; }
 
   /// Seconds that a call waits for the other processes; 120 at first.
   double time_limit() const;
@@ -98,6 +100,7 @@ class ProcessGroup {
 
   int rank_ = 0, size_ = 1;
   std::vector<std::string> hosts_;  ///< by rank; empty until known
+  bool shares_memory_ = false;
   std::thread thread_;
 
   mutable std::mutex mutex_;
@@ -113,6 +116,7 @@ class ProcessGroup {
   std::unique_ptr<processes::MessageEngine> engine_;
   std::vector<SharedExchange> active_;
   std::vector<Request> requests_;  ///< by number
+  int under_way_ = 0;              ///< requests that have not ended
   std::vector<int> ended_;         ///< numbers of requests, between two steps of `advance`
   std::vector<Request> of_ended_;
 };

@@ -2,78 +2,69 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "core/graph/array.h"
+#include "core/device/cpu/slicing.h"
+#include "core/graph/dtype.h"
 #include "parallel/processes/exchange.h"
 
 namespace towerflow::parallel::processes {
 
-/// Adds up a buffer of float32 or float64 numbers over the processes that give one, and divides by
-/// their number, in place. The others get the mean too.
+/// Adds up float32 or float64 numbers over the processes that give some, and divides by the number
+/// of these processes. The others get the mean too.
 ///
-/// Of a short buffer, each process sends all to every other one, and each adds them all. Of a long
-/// one, each process gets an equal part from every other one, adds these parts, divides, and sends
-/// the result to the others. (Reduce-scatter by direct exchange, then all-gather; Thakur,
-/// Rabenseifner, Gropp 2005, section 4.) A part travels in pieces, so that some are added while
-/// others are under way. Numbers are added in rank order, starting from zero. The sum does not
-/// depend on what arrives first: repeats are equal to the bit, and so is the mean of the gradients
-/// of as many towers.
-class MeanExchange final : public Exchange {
+/// Numbers are added in rank order, starting from zero, whatever arrives first: repeats are equal
+/// to the bit, and so is the mean of the gradients of as many towers. Of a long buffer each process
+/// adds up an equal part, which the others get from it. (Reduce-scatter, then all-gather; Thakur,
+/// Rabenseifner, Gropp 2005, section 4.)
+class MeanExchange : public Exchange {
  public:
-  /// `givers` are the ranks whose buffers are added up, in ascending order; all if empty.
-  MeanExchange(std::string what, int tag, DType dtype, std::int64_t elements,
-               std::vector<int> givers = {});
+  /// A piece of the buffer.
+  struct Piece {
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;
+  };
 
-  /// The numbers of this process before the exchange, the mean afterwards.
-  Array& buffer() { return buffer_; }
+  std::int64_t elements() const { return elements_; }
 
-  void begin(int rank, int size, Messages& messages) override;
-  void sent(const Message& message, Messages& messages) override;
-  void received(const Message& message, Messages& messages) override;
-  bool ended() const override { return pending_ == 0; }
-  std::vector<int> awaited() const override;
+  /// Returns the memory for the numbers that this process gives in the next exchange.
+  virtual std::byte* numbers() = 0;
+  /// Returns the means of the exchange that has ended: pieces of memory that follow one another in
+  /// the buffer. They stay as they are until the next exchange with this tag begins.
+  virtual std::vector<Piece> means() const = 0;
 
- private:
+ protected:
   /// Elements of the buffer.
   struct Range {
     std::int64_t begin = 0, size = 0;
   };
-  /// The traffic with another process.
-  struct Peer {
-    std::vector<Array> given;  ///< what it gives: of a long buffer the pieces under way
-    int arrived = 0;           ///< pieces that it gave
-    std::vector<bool> gone;    ///< pieces of its part that have been sent
-    int asked = 0, means = 0;  ///< pieces of its mean that are awaited or there; that are there
-    int unsent = 0;            ///< messages to it
-  };
 
+  /// `givers` are the ranks whose numbers are added up, in ascending order; all if empty.
+  MeanExchange(std::string what, int tag, DType dtype, std::int64_t elements,
+               std::vector<int> givers);
+
+  DType dtype() const { return dtype_; }
   bool gives(int rank) const;
-  Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
-  const Peer& peer(int rank) const { return peers_[static_cast<std::size_t>(rank)]; }
-  /// Returns a piece of the part that a process adds up.
-  Range piece_of(int rank, int piece) const;
-  int pieces_of(int rank) const;
-  std::byte* at(Range range);
   std::size_t bytes(Range range) const;
+  /// Returns the part that a process adds up.
+  Range part_of(int rank, int size) const;
+  /// Returns piece `piece` of a part. A piece is so long that a message of it takes the time of its
+  /// bytes, and so short that it is still in a cache when it is added.
+  static Range piece_of(Range part, int piece);
+  static int pieces_of(Range part);
 
-  void send(Range range, const Message& message, Messages& messages);
-  void receive(void* data, Range range, const Message& message, Messages& messages);
-  void ask_for_piece(int from, int piece, Messages& messages);
-  void ask_for_means(int from, Messages& messages);
-  void begin_whole(Messages& messages);
-  void begin_pieces(Messages& messages);
-  void add_pieces(Messages& messages);
-  void add(Range range, int slot);
-
-  Array buffer_;
+ private:
+  DType dtype_;
+  std::int64_t elements_;
   std::vector<int> givers_;
-  int rank_ = 0, size_ = 0;
-  bool whole_ = false;  ///< whether the buffer is short
-  std::vector<Peer> peers_;
-  int added_ = 0;    ///< pieces of the own part that are added up
-  int pending_ = 0;  ///< messages under way
 };
+
+/// Returns the exchange that suits the processes of a group: in memory that they share if all are
+/// on this host, by messages otherwise.
+std::shared_ptr<MeanExchange> make_mean_exchange(const types::ProcessGroup& group, std::string what,
+                                                 int tag, DType dtype, std::int64_t elements,
+                                                 std::vector<int> givers = {});
 
 }  // namespace towerflow::parallel::processes

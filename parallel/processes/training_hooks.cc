@@ -69,10 +69,11 @@ void BroadcastGlobalVariablesHook::after_create_session(train::SessionRunContext
 
 train::SessionRunArgs StopTogetherHook::before_run(train::SessionRunContext&) {
   if (votes_ == nullptr) {
-    votes_ = std::make_shared<processes::MeanExchange>("the agreement to go on", kVoteTag,
-                                                       DType::float64, 1);
+    votes_ = processes::make_mean_exchange(process_group(), "the agreement to go on", kVoteTag,
+                                           DType::float64, 1);
   }
-  votes_->buffer().data<double>()[0] = asks_() ? 1 : 0;
+  const double vote = asks_() ? 1 : 0;
+  std::memcpy(votes_->numbers(), &vote, sizeof(vote));
   process_group().start(votes_);
   return {};
 }
@@ -80,7 +81,9 @@ train::SessionRunArgs StopTogetherHook::before_run(train::SessionRunContext&) {
 void StopTogetherHook::after_run(train::SessionRunContext& context,
                                  const train::SessionRunValues&) {
   process_group().wait(*votes_);
-  if (votes_->buffer().data<double>()[0] == 0) return;
+  double mean = 0;
+  std::memcpy(&mean, votes_->means()[0].data, sizeof(mean));
+  if (mean == 0) return;
   asked_ = true;
   context.request_stop();
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -13,7 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "parallel/processes/mean_exchange.h"
+#include "parallel/processes/mean_by_messages.h"
+#include "parallel/processes/mean_in_shared_memory.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -21,7 +23,9 @@ using namespace towerflow;
 namespace {
 
 using parallel::process_group;
+using parallel::processes::MeanByMessages;
 using parallel::processes::MeanExchange;
+using parallel::processes::MeanInSharedMemory;
 
 void expect(bool holds, const std::string& what) {
   if (!holds) throw RuntimeError("it does not hold that " + what);
@@ -54,42 +58,59 @@ T mean_in_rank_order(const std::vector<int>& ranks, const std::function<T(int ra
 }
 
 template <class T>
+std::vector<T> means_of(const MeanExchange& exchange) {
+  std::vector<T> means(static_cast<std::size_t>(exchange.elements()));
+  auto* to = reinterpret_cast<std::byte*>(means.data());
+  for (const auto& [data, bytes] : exchange.means()) to = std::copy_n(data, bytes, to);
+  return means;
+}
+
+template <class Exchange, class T>
 void check_mean(DType dtype, std::int64_t elements, const std::vector<int>& givers) {
   auto& group = process_group();
-  const auto exchange = std::make_shared<MeanExchange>("a mean", 2, dtype, elements, givers);
-  for (int repeat = 0; repeat < 2; ++repeat) {
-    T* numbers = exchange->buffer().data<T>();
-    for (std::int64_t i = 0; i < elements; ++i) numbers[i] = given<T>(group.rank(), i);
-    if (repeat == 0) {
+  const auto exchange = std::make_shared<Exchange>("a mean", 2, dtype, elements, givers);
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    T* numbers = reinterpret_cast<T*>(exchange->numbers());
+    const auto number = [&](int rank, std::int64_t i) { return given<T>(rank, i + 5 * repeat); };
+    for (std::int64_t i = 0; i < elements; ++i) numbers[i] = number(group.rank(), i);
+    if (repeat % 2 == 0) {
       group.start(exchange);
       group.wait(*exchange);
     } else {
       group.run(exchange);
     }
+    const std::vector<T> means = means_of<T>(*exchange);
     const std::int64_t step = elements > 100000 ? 13 : 1;  // a sample of a long buffer
     for (std::int64_t i = 0; i < elements; i += step) {
       const T mean = mean_in_rank_order<T>(givers.empty() ? all_ranks() : givers,
-                                           [&](int rank) { return given<T>(rank, i); });
-      expect(std::memcmp(&numbers[i], &mean, sizeof(T)) == 0,
-             fmt::format("element {} of {} is {}, not {}", i, elements, mean, numbers[i]));
+                                           [&](int rank) { return number(rank, i); });
+      expect(std::memcmp(&means[i], &mean, sizeof(T)) == 0,
+             fmt::format("element {} of {} is {}, not {}", i, elements, mean, means[i]));
     }
   }
 }
 
-/// The mean of buffers of many sizes is that of a loop in rank order, to the bit, whoever gives
-/// one.
-void means() {
+template <class Exchange>
+void check_means() {
   // Short buffers travel whole, the others in parts, the longest ones in several pieces.
   for (const std::int64_t elements : {0, 1, 17, 1000, 5003, 16385}) {
     const int last = process_group().size() - 1;
     for (const std::vector<int>& givers :
          {std::vector<int>{}, {0}, {1}, {last}, {0, last}, all_ranks()}) {
-      check_mean<float>(tf::float32, elements, givers);
-      check_mean<double>(tf::float64, elements, givers);
+      check_mean<Exchange, float>(tf::float32, elements, givers);
+      check_mean<Exchange, double>(tf::float64, elements, givers);
     }
   }
-  check_mean<float>(tf::float32, 1200007, {});
-  check_mean<double>(tf::float64, 1200007, {process_group().size() - 1});
+  check_mean<Exchange, float>(tf::float32, 1200007, {});
+  check_mean<Exchange, double>(tf::float64, 1200007, {process_group().size() - 1});
+}
+
+/// The mean of buffers of many sizes is that of a loop in rank order, to the bit, whoever gives
+/// one and however the numbers travel.
+void means() {
+  check_means<MeanByMessages>();
+  expect(process_group().shares_memory(), "the processes of one host share memory");
+  check_means<MeanInSharedMemory>();
   auto& group = process_group();
   const auto strings = group.all_gather(std::string(1000 * group.rank(), 'a'), "strings");
   for (int rank = 0; rank < group.size(); ++rank) {
