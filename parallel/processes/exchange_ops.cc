@@ -292,7 +292,9 @@ static void register_process_exchange_kernels(KernelTable& table) {
 }
 
 OpFamily process_exchange_family() {
-  return {.ops = register_process_exchange_ops, .kernels = register_process_exchange_kernels};
+  return {.ops = register_process_exchange_ops,
+          .kernels = register_process_exchange_kernels,
+          .rules = parallel::processes::register_exchange_rules};
 }
 
 }  // namespace towerflow

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/graph/attr_fields.h"
+#include "core/graph/rewrite.h"
 
 namespace towerflow::parallel::processes {
 
@@ -30,5 +31,8 @@ inline constexpr const char* kMeanStart = "_ProcessMeanStart";
 inline constexpr const char* kMeanEnd = "_ProcessMeanEnd";
 inline constexpr const char* kRowsStart = "_ProcessRowsStart";
 inline constexpr const char* kRowsEnd = "_ProcessRowsEnd";
+
+/// Adds the rewrite rule of these ops.
+void register_exchange_rules(std::vector<RewriteRule>& rules);
 
 }  // namespace towerflow::parallel::processes

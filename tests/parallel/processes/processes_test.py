@@ -55,14 +55,22 @@ class Processes(unittest.TestCase):
         for here, there in zip(numbers(lines[0]), numbers(sums_of_one_process("train_four")), strict=True):
             self.assertAlmostEqual(here, there, delta=1e-6 * abs(there))
 
-    def test_an_exchange_begins_before_the_backward_pass_ends(self):
+    def plan_of_step(self, check):
+        """Returns the plan of a training step of the first of two processes."""
         # The first process alone prints its plans.
-        done, _ = run_ranks(1, ["env", "TOWERFLOW_EXPLAIN=1", CHECKS, "train_two",
-                                ":", "-n", "1", CHECKS, "train_two"])
-        step = [plan for plan in done.stderr.split("prune: ") if "_ProcessMeanStart" in plan]
-        self.assertEqual(len(step), 1, done.stderr)
-        start = step[0].index("_ProcessMeanStart [messages] all_reduce/start:")
-        self.assertLess(start, step[0].rindex("Conv2DBackpropFilter ["))
+        done, _ = run_ranks(1, ["env", "TOWERFLOW_EXPLAIN=1", CHECKS, check, ":", "-n", "1", CHECKS, check])
+        steps = [plan for plan in done.stderr.split("prune: ") if "_ProcessMeanStart" in plan]
+        self.assertEqual(len(steps), 1, done.stderr)
+        return steps[0]
+
+    def test_an_exchange_begins_before_the_backward_pass_ends(self):
+        step = self.plan_of_step("train_two")
+        start = step.index("_ProcessMeanStart [messages] all_reduce/start:")
+        self.assertLess(start, step.rindex("Conv2DBackpropFilter ["))
+
+    def test_a_process_of_one_tower_computes_no_mean_of_its_own(self):
+        self.assertNotIn("_MeanOfN [", self.plan_of_step("train_one"))
+        self.assertIn("_MeanOfN [", self.plan_of_step("train_two"))
 
     def test_the_program_of_the_page(self):
         done, _ = run_ranks(4, [os.environ["PROCESS_BY_HAND"]])
