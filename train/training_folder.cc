@@ -15,8 +15,7 @@
 #include "train/checkpoint/bundle_reader.h"
 #include "train/checkpoint/checkpoint_state.h"
 #include "train/folder_lock.h"
-#include "train/input/input_position.h"
-#include "train/input/random_position.h"
+#include "train/input/training_positions.h"
 
 namespace towerflow::train {
 namespace {
@@ -38,43 +37,15 @@ std::optional<CheckpointState> listed_checkpoints(const std::string& path) {
   return state ? state : get_checkpoint_state(path, kReplacedState);
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  const auto file = std::filesystem::weakly_canonical(a, error);
-  return !error && file == std::filesystem::weakly_canonical(b, error) && !error;
-}
-
-/// Returns whether what a checkpoint says about an iterator's input is what the saveable says.
-bool same_input(const TensorBundleReader& reader, const Saveable& iterator) {
-  for (const SaveSpec& spec : iterator->specs()) {
-    const auto* said = spec.tensor.op().attrs().get_if<ConstAttrs>();
-    if (said == nullptr) continue;
-    if (reader.read(spec.name).item<std::string>() != said->value.item<std::string>()) return false;
-  }
-  return true;
-}
-
-/// Returns why the input positions in a checkpoint are of no use: they must be in `files`, or those
-/// of iterators of the same input. Empty if they are.
-std::string why_other_input(const TensorBundleReader& reader,
-                            const std::vector<Saveable>& saveables,
-                            std::span<const std::string> files) {
-  for (const auto& saveable : saveables) {
-    if (!saveable->name().starts_with("_input/")) continue;
-    const std::string next = saveable->name() + "/next";  // "file:byte" of a position
-    if (!reader.contains(next)) {
-      if (!same_input(reader, saveable)) return "its input was different";
-      continue;
-    }
-    const std::string place = reader.read(next).item<std::string>();
-    const std::string read = place.substr(0, place.rfind(':'));
-    if (!files.empty() && !place.empty() &&
-        std::none_of(files.begin(), files.end(),
-                     [&](const std::string& file) { return same_file(read, file); })) {
-      return "its data were different";
-    }
-  }
-  return "";
+/// Returns whether the checkpoint is of a training in several processes, or should be of one.
+bool concerns_processes(const TensorBundleReader& reader, const std::vector<Saveable>& saveables) {
+  const auto of_processes = [](const std::string& name) {
+    return name.starts_with(kPositionsOfProcesses);
+  };
+  return std::any_of(reader.tensors().begin(), reader.tensors().end(),
+                     [&](const TensorInfo& tensor) { return of_processes(tensor.name); }) ||
+         std::any_of(saveables.begin(), saveables.end(),
+                     [&](const Saveable& saveable) { return of_processes(saveable->name()); });
 }
 
 FolderLock make_and_lock_folder(const std::string& path) {
@@ -114,15 +85,10 @@ const std::string& TrainingFolder::checkpoint() const { return state_->checkpoin
 void TrainingFolder::use(std::optional<Saver> saver) {
   if (state_->saver) return;
   if (!saver) {
-    const auto listed = get_collection<Saveable>(GraphKeys::SAVEABLE_OBJECTS);
-    std::vector<Saveable> positions = input_positions();
-    const std::vector<Saveable> drawn = random_positions();
-    positions.insert(positions.end(), drawn.begin(), drawn.end());
+    const std::vector<Saveable> positions = training_positions();
+    get_default_graph().collections().clear(GraphKeys::SAVEABLE_OBJECTS);
     for (const Saveable& position : positions) {
-      const bool known = std::any_of(listed.begin(), listed.end(), [&](const Saveable& one) {
-        return one->name() == position->name();
-      });
-      if (!known) add_to_collection(GraphKeys::SAVEABLE_OBJECTS, position);
+      add_to_collection(GraphKeys::SAVEABLE_OBJECTS, position);
     }
     saver = Saver();
   }
@@ -144,17 +110,20 @@ void TrainingFolder::restore(Session& session, std::span<const std::string> inpu
   };
   const auto saveables = VarList::all().saveables();
   const bool complete = std::all_of(saveables.begin(), saveables.end(), is_in_checkpoint);
-  const std::string why = complete ? why_other_input(reader, saveables, input_files)
-                                   : std::string("it had fewer towers");
+  std::string why;
+  if (complete) {
+    why = why_other_input(saveables, input_files, [&](const std::string& key) {
+      return reader.contains(key) ? std::optional(reader.read(key)) : std::nullopt;
+    });
+  } else {
+    why = concerns_processes(reader, saveables) ? "it had another number of processes"
+                                                : "it had fewer towers";
+  }
   if (why.empty()) {
     state_->saver->restore(session, checkpoint);
     return;
   }
-  log_message(
-      LogLevel::warning,
-      fmt::format("'{}' holds no input position for this run ({}): the variables are restored, but "
-                  "the input starts over",
-                  checkpoint, why));
+  warn_of_other_input(checkpoint, why);
   Saver({.var_list = global_variables()}).restore(session, checkpoint);
 }
 
