@@ -30,18 +30,11 @@ void Processes::require_same(const std::string& text) const {
   parallel::processes::check_same_in_all(*group_, text, "train differently", {});
 }
 
-std::optional<std::int64_t> Processes::own_seed(std::optional<std::int64_t> seed,
-                                                const std::string& resumed_from) const {
-  if (group_ == nullptr) return seed;
-  const std::size_t dash = resumed_from.rfind('-');
-  const std::string step = dash == std::string::npos ? "0" : resumed_from.substr(dash + 1);
-  const std::string said = group_->broadcast(
-      seed ? fmt::format("{} {}", *seed, step) : std::string(), "the seed of rank 0");
-  if (said.empty()) return std::nullopt;
-  const std::size_t space = said.find(' ');
-  const std::int64_t common = std::stoll(said.substr(0, space));
-  const std::int64_t steps = std::stoll(said.substr(space + 1));
-  return (common + 1000003 * rank_ + 7919 * steps) & 0x7FFFFFFF;
+std::optional<ProcessPositions> Processes::positions(const train::TrainingFolder& folder,
+                                                     std::optional<std::int64_t> seed,
+                                                     std::int64_t save_every) const {
+  if (group_ == nullptr) return std::nullopt;
+  return ProcessPositions(*group_, folder, seed, save_every);
 }
 
 std::unique_ptr<train::GradientScope> Processes::averaged_gradients() const {

@@ -8,6 +8,7 @@
 
 #include "data/record_share.h"
 #include "models/model.h"
+#include "models/process_positions.h"
 #include "parallel/processes/group.h"
 #include "parallel/processes/training_hooks.h"
 #include "train/gradient_scope.h"
@@ -30,10 +31,10 @@ class Processes {
   std::int64_t examples_each(const Model& model, const std::vector<std::string>& files) const;
   /// Compares a text about the training with the other processes. Throws ValueError if they differ.
   void require_same(const std::string& text) const;
-  /// Returns the seed of the graph in this process: that of process 0, changed by the rank and by
-  /// the checkpoint from which a training goes on, so that the input has another order.
-  std::optional<std::int64_t> own_seed(std::optional<std::int64_t> seed,
-                                       const std::string& resumed_from) const;
+  /// Returns the seeds and positions of the processes, nothing for one.
+  std::optional<ProcessPositions> positions(const train::TrainingFolder& folder,
+                                            std::optional<std::int64_t> seed,
+                                            std::int64_t save_every) const;
 
   /// Returns a scope of the default graph in which gradients are averaged over the processes; null
   /// for one process.

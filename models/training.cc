@@ -360,7 +360,8 @@ TrainResult train(const Model& model, const TrainOptions& asked,
 
   Graph graph;
   const auto default_graph = graph.as_default();
-  const auto seed = processes.own_seed(options.seed, folder ? folder.resumed_from() : "");
+  auto positions = processes.positions(folder, options.seed, options.save_every);
+  const auto seed = positions ? positions->seed() : options.seed;
   if (seed) tf::set_random_seed(*seed);
   const auto averaged = processes.averaged_gradients();
   const double learning_rate = options.learning_rate.value_or(model.learning_rate);
@@ -408,8 +409,12 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   for (auto& hook : hooks_of(model, options, built, stages, fed_rate, learning_rate, step_hook)) {
     hooks.push_back(std::move(hook));
   }
-  // The position of the input in one process says nothing about the others.
-  if (folder && processes.several()) folder.use(tf::train::Saver(tf::global_variables()));
+  std::optional<Operation> init_op;
+  if (positions) {
+    init_op = positions->take(files);
+    if (auto gather = positions->hook(built.counts_per_step)) hooks.push_back(std::move(gather));
+    if (folder) folder.use(tf::train::Saver());
+  }
   const auto record = std::make_shared<RunRecorder>(model, options, files[0]);
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,
@@ -419,6 +424,7 @@ TrainResult train(const Model& model, const TrainOptions& asked,
        .save_summaries_steps = 0,
        .log_step_count_steps = 0,
        .config = session_config(options.num_towers, options.devices),
+       .init_op = init_op,
        .global_step = built.global_step,
        .input_files = files});
   result.first_step = stages.step_of(sess.global_step());

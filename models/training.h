@@ -115,9 +115,10 @@ std::string towers_text(const StepReport& report, int decimals);
 /// Across processes, each has `num_towers` towers and a share of the examples, and a step applies
 /// the mean of the gradients of all processes (parallel/processes/all_reduce.h). Process 0 alone
 /// uses train_dir; its variables, or those of its checkpoint, are given to the others. Random
-/// numbers and the order of examples differ between processes. The position in the input is not
-/// saved: a continued run begins an epoch, in another order, so that the number of processes may
-/// differ. All processes end after the same step if `on_step` returns false in one of them.
+/// numbers and the order of examples differ between processes. Process 0 saves the positions of all
+/// of them. If the number of processes differs from that of the checkpoint, the input starts over,
+/// in another order, with a warning. All processes end after the same step if `on_step` returns
+/// false in one of them.
 ///
 /// errors   NotFoundError: no training file in data_dir; UnavailableError: another run trains into
 ///          train_dir; DataLossError: the training file is damaged or has changed since the
