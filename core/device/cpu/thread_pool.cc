@@ -39,9 +39,9 @@ bool spin_until(Done done) {
   return done();
 }
 
-std::uint64_t claim_word(std::uint64_t next, std::uint64_t slices) { return next << 32 | slices; }
-std::uint32_t next_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
-std::uint32_t slices_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+std::uint64_t claim_word(std::uint64_t first, std::uint64_t end) { return first << 32 | end; }
+std::uint32_t first_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+std::uint32_t end_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 
 }  // namespace
 
@@ -91,7 +91,7 @@ void ThreadPool::release_core() {
 bool ThreadPool::has_work() const {
   return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
     const std::uint64_t word = slot.claim.load(std::memory_order_seq_cst);
-    return next_of(word) < slices_of(word);
+    return first_of(word) < end_of(word);
   });
 }
 
@@ -103,13 +103,16 @@ ThreadPool::Slot* ThreadPool::acquire_slot() {
   return nullptr;
 }
 
-bool ThreadPool::run_one_slice(Slot& slot) {
+bool ThreadPool::run_one_slice(Slot& slot, Side side) {
   std::uint64_t word = slot.claim.load(std::memory_order_acquire);
+  std::uint64_t left = 0;
   do {
-    if (next_of(word) >= slices_of(word)) return false;
-  } while (!slot.claim.compare_exchange_weak(word, word + (std::uint64_t{1} << 32),
-                                             std::memory_order_acq_rel, std::memory_order_acquire));
-  const int slice = static_cast<int>(next_of(word));
+    if (first_of(word) >= end_of(word)) return false;
+    left = side == Side::first ? claim_word(first_of(word) + 1, end_of(word))
+                               : claim_word(first_of(word), end_of(word) - 1);
+  } while (!slot.claim.compare_exchange_weak(word, left, std::memory_order_acq_rel,
+                                             std::memory_order_acquire));
+  const int slice = static_cast<int>(side == Side::first ? first_of(word) : end_of(left));
   try {
     slot.call(slot.context, slice);
   } catch (...) {
@@ -134,7 +137,7 @@ void ThreadPool::run(int slices, Call call, void* context) {
   slot->pending.store(slices, std::memory_order_relaxed);
   slot->claim.store(claim_word(0, static_cast<std::uint64_t>(slices)), std::memory_order_seq_cst);
   if (computing_.load(std::memory_order_seq_cst) < cores_) publish();
-  while (run_one_slice(*slot)) {
+  while (run_one_slice(*slot, Side::first)) {
   }
   const auto is_finished = [slot] { return slot->pending.load(std::memory_order_acquire) == 0; };
   if (!is_finished() && !spin_until(is_finished)) {
@@ -163,7 +166,7 @@ bool ThreadPool::help(const Condition* stop) {
   for (Slot& slot : slots_) {
     // A helper stops after its slice if new callers have exceeded the budget meanwhile.
     while (computing_.load(std::memory_order_relaxed) <= cores_ &&
-           (stop == nullptr || !(*stop)()) && run_one_slice(slot))
+           (stop == nullptr || !(*stop)()) && run_one_slice(slot, Side::last))
       worked = true;
   }
   return worked;

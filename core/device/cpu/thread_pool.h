@@ -119,9 +119,10 @@ class ThreadPool {
  private:
   using Call = void (*)(void* context, int slice);
 
-  // One call of `parallel`. The upper half of `claim` is the next slice, the lower half the number
-  // of slices. The thread that advances it by compare-and-swap owns that slice, and only owners
-  // read `call` and `context`. A slot without unclaimed slices (upper == lower) is never accessed.
+  // One call of `parallel`. The slices that nobody has claimed are those from the upper half of
+  // `claim` up to its lower half. The thread that takes one off by compare-and-swap owns that
+  // slice, and only owners read `call` and `context`. A slot without unclaimed slices is never
+  // accessed.
   struct alignas(64) Slot {
     std::atomic<std::uint64_t> claim{0};
     std::atomic<int> pending{0};
@@ -133,6 +134,10 @@ class ThreadPool {
     int error_slice = 0;
   };
   static constexpr int kSlots = 16;
+  // Callers claim the first slice that is left, helpers the last one. Of two cores, each then
+  // computes the same half of kernel after kernel and step after step, whose values are in its own
+  // cache.
+  enum class Side : std::uint8_t { first, last };
 
   // Whether a thread that waits can go on; refers to what the thread waits for.
   struct Condition {
@@ -151,7 +156,7 @@ class ThreadPool {
   void run(int slices, Call call, void* context);
   void run_inline(int slices, Call call, void* context);
   Slot* acquire_slot();
-  bool run_one_slice(Slot& slot);
+  bool run_one_slice(Slot& slot, Side side);
   bool has_work() const;
   bool help(const Condition* stop);
   bool help_while_waiting(Condition done, bool releases_core);

@@ -121,6 +121,27 @@ TEST_CASE("a helper takes part, and the slices of one call run at the same time"
   CHECK(ids[0] != ids[1]);
 }
 
+TEST_CASE("the caller takes the first slices and a helper the last ones") {
+  ThreadPool pool(2);
+  const auto caller = std::this_thread::get_id();
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    std::atomic<int> first_of_helper{-1};
+    std::vector<int> of_caller;
+    pool.parallel(8, [&](int slice) {
+      if (std::this_thread::get_id() == caller) {
+        if (of_caller.empty()) wait_until([&] { return first_of_helper >= 0; });
+        of_caller.push_back(slice);
+      } else {
+        int none = -1;
+        first_of_helper.compare_exchange_strong(none, slice);
+      }
+    });
+    CHECK(first_of_helper == 7);
+    REQUIRE(!of_caller.empty());
+    for (std::size_t i = 0; i < of_caller.size(); ++i) CHECK(of_caller[i] == static_cast<int>(i));
+  }
+}
+
 TEST_CASE("several callers at once, with calls inside slices") {
   ThreadPool pool(3);
   std::vector<std::int64_t> sums(6, 0);
