@@ -234,7 +234,8 @@ struct Draft {
 
 /// Assigns the drafts, given in tape order, to one queue per engine, and adds events between
 /// queues. A free queue starts, of the drafts estimated to be ready, the first in tape order, so
-/// that gradients are averaged and applied as they arrive. Urgent drafts go first.
+/// that gradients are averaged and applied as they arrive. Urgent drafts go first, and large
+/// gradients that only changes of variables need go last on CPUs.
 /// Drafts that may fail come before those that change variables unless they depend on the change.
 /// Equal drafts give equal plans. A nested plan has no commit.
 void schedule(std::vector<Draft> drafts, const DeviceSet& devices, bool nested, Plan& plan);

@@ -122,6 +122,45 @@ void hurry_urgent(const std::vector<Draft>& drafts, std::vector<int>& priority) 
   }
 }
 
+/// Returns the bytes of slots that are in memory of the run.
+std::size_t arena_bytes_of(const std::vector<int>& slots, const Plan& plan) {
+  std::size_t bytes = 0;
+  for (const int index : slots) {
+    const Slot& slot = plan.slots[static_cast<std::size_t>(index)];
+    if (slot.kind == Slot::Kind::arena) bytes += slot.desc.bytes();
+  }
+  return bytes;
+}
+
+/// Lets CPUs compute large values that only changes of variables need when nothing else is left to
+/// do: the gradients of large matrices, which are products of small ones. Their memory can then be
+/// that of activations, which the backward pass needs no more, and the fewer bytes a step has, the
+/// more of them stay in the caches.
+void postpone_large_gradients(const std::vector<Draft>& drafts, const DeviceSet& devices,
+                              const Plan& plan, std::vector<int>& priority) {
+  constexpr std::size_t kLarge = std::size_t{1} << 20;
+  std::vector<bool> has_reader(drafts.size(), false), only_changes(drafts.size(), true);
+  for (std::size_t i = drafts.size(); i-- > 0;) {
+    const Draft& draft = drafts[i];
+    const bool changes = draft.writes || (draft.joins && has_reader[i] && only_changes[i]);
+    for (const int needed : draft.after) {
+      has_reader[static_cast<std::size_t>(needed)] = true;
+      if (!changes) only_changes[static_cast<std::size_t>(needed)] = false;
+    }
+  }
+  const auto all = static_cast<int>(2 * drafts.size());
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    const Draft& draft = drafts[i];
+    const bool later = has_reader[i] && only_changes[i] && !draft.writes && !draft.urgent &&
+                       !draft.joins && devices[draft.device].on_host();
+    if (!later) continue;
+    const std::size_t made = arena_bytes_of(draft.instruction.outputs, plan);
+    if (made >= kLarge && made >= 2 * arena_bytes_of(draft.instruction.inputs, plan)) {
+      priority[i] += all;
+    }
+  }
+}
+
 /// Simulates the queues with the estimated times and records the order in which drafts start.
 ///
 /// The drafts of a meeting start one after another in this order, so that queues which wait for
@@ -399,6 +438,7 @@ void schedule(std::vector<Draft> drafts, const DeviceSet& devices, bool nested, 
   find_urgent_for_other_cpus(drafts, devices);
   find_urgent_for_copies(drafts);
   hurry_urgent(drafts, priority);
+  postpone_large_gradients(drafts, devices, plan, priority);
   if (!nested) add_commit(drafts, priority);
   std::vector<int> queue_of;
   for (Draft& draft : drafts) {

@@ -244,3 +244,28 @@ TEST_CASE("session: without soft placement a device that does not exist is an er
   Session session;
   CHECK_THROWS_AS(session.run(w.initializer()), errors::InvalidArgumentError);
 }
+
+TEST_CASE("order: the gradient of a large matrix is computed after the rest of the backward pass") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const auto normal = [](int seed) {
+    return tf::random_normal_initializer({.stddev = 0.1, .seed = seed});
+  };
+  const Tensor x = tf::random_normal({8, 16}, {.seed = 1});
+  const Variable below = tf::get_variable("below", {16, 512}, {.initializer = normal(2)});
+  const Variable large = tf::get_variable("large", {512, 1024}, {.initializer = normal(3)});
+  const Tensor hidden = tf::nn::relu(matmul(x, below));
+  const Tensor loss = tf::reduce_sum(tf::square(matmul(hidden, large)));
+  tf::train::GradientDescentOptimizer optimizer(0.01);
+  const Operation step = optimizer.minimize(loss);
+  Session session;
+  session.run(global_variables_initializer());
+  const Fetch fetch = step;
+  const std::string plan = session.plan_report({&fetch, 1}, {});
+  const std::size_t of_large = plan.find("gradients/MatMul_1_grad/MatMul_1:");
+  const std::size_t of_below = plan.find("gradients/MatMul_grad/MatMul_1:");
+  REQUIRE(of_large != std::string::npos);
+  REQUIRE(of_below != std::string::npos);
+  CHECK(of_below < of_large);
+  CHECK(of_large < plan.find("GradientDescent/update_large/ApplyGradientDescent:"));
+}
