@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/device/flushed_denormals.h"
 #include "core/graph/error.h"
 
 namespace towerflow {
@@ -32,12 +33,16 @@ class SignalsBlocked {
 
 /// Starts a thread of the library. Signals are left to the program's own threads: on this one a
 /// handler could interrupt generated code, which may keep data below the stack pointer where the
-/// handler would overwrite it. Throws ResourceExhaustedError if no more threads can be started.
+/// handler would overwrite it. It takes denormal numbers for zero. Throws ResourceExhaustedError if no
+/// more threads can be started.
 template <typename Body>
 std::thread start_thread(Body&& body) {
   const SignalsBlocked blocked;
   try {
-    return std::thread(std::forward<Body>(body));
+    return std::thread([body = std::forward<Body>(body)]() mutable {
+      const FlushedDenormals flushed;
+      body();
+    });
   } catch (const std::system_error& error) {
     throw errors::ResourceExhaustedError(
         std::string("cannot start a thread: ") + error.what(),

@@ -11,6 +11,7 @@
 
 #include "core/device/cpu/cpu_backend.h"
 #include "core/device/cpu/thread_pool.h"
+#include "core/device/flushed_denormals.h"
 #include "core/device/virtual_host.h"
 #include "core/runtime/variable_locks.h"
 #include "core/runtime/variable_version.h"
@@ -546,6 +547,7 @@ ThreadPool* pool_of(const Execution& run, std::size_t queue) {
 }  // namespace
 
 void execute(Execution run, Workers& workers) {
+  const FlushedDenormals flushed;
   run.workers = &workers;
   run.number = next_execution();
   const std::size_t queues = run.plan.queues.size();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "core/device/flushed_denormals.h"
 #include "core/graph/constant.h"
 #include "core/runtime/passes.h"
 
@@ -252,6 +253,7 @@ std::vector<bool> second_outputs_read(const PlanGraph& graph) {
 }  // namespace
 
 void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
+  const FlushedDenormals flushed;  // as in a run
   int folded = 0;
   const std::vector<bool> second_read = second_outputs_read(graph);
   std::vector<bool> found(graph.nodes.size(), false);  // nodes whose shape became known here

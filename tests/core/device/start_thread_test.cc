@@ -24,4 +24,15 @@ TEST_CASE("a library's thread blocks a program's signals, the thread that starts
   CHECK(blocked_signals() == before);
 }
 
+TEST_CASE("a library's thread takes denormal numbers for zero, the thread that starts it does not") {
+  const auto half = [](float x) {
+    const volatile float operand = x, result = operand * 0.5f;
+    return static_cast<float>(result);
+  };
+  float inside = -1;
+  towerflow::start_thread([&] { inside = half(1.5e-38f); }).join();
+  CHECK(inside == 0.0f);
+  CHECK(half(1.5e-38f) == 7.5e-39f);
+}
+
 }  // namespace
