@@ -33,8 +33,8 @@ class SignalsBlocked {
 
 /// Starts a thread of the library. Signals are left to the program's own threads: on this one a
 /// handler could interrupt generated code, which may keep data below the stack pointer where the
-/// handler would overwrite it. It takes denormal numbers for zero. Throws ResourceExhaustedError if no
-/// more threads can be started.
+/// handler would overwrite it. It takes denormal numbers for zero. Throws ResourceExhaustedError if
+/// no more threads can be started.
 template <typename Body>
 std::thread start_thread(Body&& body) {
   const SignalsBlocked blocked;
