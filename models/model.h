@@ -76,6 +76,9 @@ struct BuildOptions {
   OptionValues values{};
   /// Whether towers read variables as of before the latest update; see Model::can_stage_variables.
   bool staged_variables = false;
+  /// Whether the processes of `process_group()` train together. Their gradients are averaged, but
+  /// what else changes the variables of a step, the model itself must make the same in all.
+  bool across_processes = false;
 };
 
 /// The operations that a step of a stage runs.

@@ -53,7 +53,8 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
                                       .unordered = flag(options.values, "unordered"),
                                       .mean_losses = flag(options.values, "mean-losses"),
                                       .unclipped = flag(options.values, "unclipped"),
-                                      .leave_reuse_on = flag(options.values, "leave-reuse-on")},
+                                      .leave_reuse_on = flag(options.values, "leave-reuse-on"),
+                                      .across_processes = options.across_processes},
                                      resized_input);
   StageOps ops{towers.train_op, {}};
   TrainedLoss e{"L_e", {}, towers.train_e}, g{"L_g", {}, towers.train_g},

@@ -163,7 +163,9 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
     const auto vars = tf::variable_scope(tf::get_variable_scope());
     build_all();
   }
-  const Tensor mean_d_x = tf::reduce_mean(made.x.d), mean_d_x_p = tf::reduce_mean(made.x_p.d);
+  std::vector<GradAndVar> decided{{tf::reduce_mean(made.x.d), d_real},
+                                  {tf::reduce_mean(made.x_p.d), d_fake}};
+  if (options.across_processes) decided = tf::parallel::all_reduce(decided);
   for (Trained* network : {&e, &g, &d}) {
     network->grads = average_gradients(network->tower_grads);
     towers.grads.insert(towers.grads.end(), network->grads.begin(), network->grads.end());
@@ -184,8 +186,11 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
   towers.train_g = applied[1];
   towers.train_d = applied[2];
   const auto after = tf::control_dependencies(applied);
-  const Tensor real = tf::assign(d_real, mean_d_x), fake = tf::assign(d_fake, mean_d_x_p);
-  towers.train_op = tf::group({real, fake});
+  std::vector<Operation> assigned;
+  for (const GradAndVar& one : decided) {
+    assigned.push_back(tf::assign(one.var, one.grad->dense()).op());
+  }
+  towers.train_op = tf::group(assigned);
   return towers;
 }
 

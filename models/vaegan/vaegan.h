@@ -97,6 +97,8 @@ struct TowersOptions {
   /// Whether to leave the root scope in reuse mode after the loop over towers, with optimizers that
   /// cannot create their slots then, as TensorFlow's cannot: ValueError.
   bool leave_reuse_on = false;
+  /// Whether the learning rates balance the discriminators of all processes of `process_group()`.
+  bool across_processes = false;
 };
 
 struct Tower {

@@ -1,7 +1,7 @@
-// Trains a small model with dropout under mpirun, in a folder from which the same command goes on:
-// `continue_ranks DATA FOLDER STEPS [stop|kill STEP]`. With `stop`, the last process asks for an
-// end after a step; with `kill`, a signal ends it. A checkpoint is written every 4 steps and at the
-// end.
+// Trains a model under mpirun, in a folder from which the same command goes on: `continue_ranks
+// MODEL DATA FOLDER STEPS [stop|kill STEP]`. MODEL is `small`, which has dropout, or `vaegan`. With
+// `stop`, the last process asks for an end after a step; with `kill`, a signal ends it. A
+// checkpoint is written every 4 steps and at the end.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +9,7 @@
 
 #include "models/models.h"
 #include "models/training.h"
+#include "models/vaegan/vaegan.h"
 #include "parallel/processes/group.h"
 #include "towerflow/tf.h"
 
@@ -33,19 +34,25 @@ models::TrainingGraph build(const models::BuildOptions& options,
   return {steps, {{train_op, {loss}}}, grads, {}};
 }
 
-void train_model(int argc, char** argv) {
+models::Model model_named(const std::string& name) {
+  if (name == "vaegan") return models::vaegan::kModel;
   models::Model model = models::mnist::kModel;
   model.build = build;
   model.stages = {{}};
   model.options = {};
+  return model;
+}
+
+void train_model(int argc, char** argv) {
+  const models::Model model = model_named(argv[1]);
   const auto& group = parallel::process_group();
-  const std::string ends = argc > 4 ? argv[4] : "";
-  const std::int64_t last = argc > 5 ? std::atoll(argv[5]) : 0;
-  models::TrainOptions options{.data_dir = argv[1],
+  const std::string ends = argc > 5 ? argv[5] : "";
+  const std::int64_t last = argc > 6 ? std::atoll(argv[6]) : 0;
+  models::TrainOptions options{.data_dir = argv[2],
                                .batch_size = 8,
                                .num_epochs = 100,
-                               .max_steps = std::atoll(argv[3]),
-                               .train_dir = argv[2],
+                               .max_steps = std::atoll(argv[4]),
+                               .train_dir = argv[3],
                                .save_every = 4,
                                .seed = 3,
                                .across_processes = true};

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import random
 import shutil
 import sys
 import tempfile
@@ -21,9 +22,9 @@ class Continued(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
-    def train(self, ranks, name, steps, *end, code=0):
+    def train(self, ranks, name, steps, *end, code=0, model="small", data=DIGITS):
         """Trains up to `steps`, or until `end`. Returns what is written to the standard error."""
-        done, _ = run_ranks(ranks, [PROGRAM, str(DIGITS), name, str(steps), *map(str, end)],
+        done, _ = run_ranks(ranks, [PROGRAM, model, str(data), name, str(steps), *map(str, end)],
                             options=["--wdir", str(self.folder)])
         self.assertEqual(done.returncode == 0, code == 0, done.stdout + done.stderr)
         return done.stderr
@@ -44,6 +45,18 @@ class Continued(unittest.TestCase):
         self.train(2, "parts", 14, "stop", 9)
         self.assertNotIn("starts over", self.train(2, "parts", 14))
         self.assert_same_bits("parts", "whole", 14)
+
+    def test_a_model_whose_learning_rates_follow_its_discriminator(self):
+        data = self.folder / "images"
+        data.mkdir()
+        pixels = random.Random(1)
+        for part in range(1, 6):
+            records = [bytes([label % 10]) + pixels.randbytes(3072) for label in range(32)]
+            (data / f"data_batch_{part}.bin").write_bytes(b"".join(records))
+        self.train(2, "whole", 4, model="vaegan", data=data)
+        self.train(2, "parts", 4, "stop", 2, model="vaegan", data=data)
+        self.train(2, "parts", 4, model="vaegan", data=data)
+        self.assert_same_bits("parts", "whole", 4)
 
     def test_killed_and_continued_from_the_last_checkpoint(self):
         self.train(2, "whole", 10)
@@ -70,7 +83,7 @@ class Continued(unittest.TestCase):
         self.train(2, "other", 3)
         copy = self.folder / "digits"
         shutil.copytree(DIGITS, copy)
-        done, _ = run_ranks(2, [PROGRAM, str(copy), str(self.folder / "other"), "6"])
+        done, _ = run_ranks(2, [PROGRAM, "small", str(copy), str(self.folder / "other"), "6"])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("(its data were different)"), 1, done.stderr)
 
