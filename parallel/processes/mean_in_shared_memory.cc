@@ -118,7 +118,8 @@ bool MeanInSharedMemory::look() {
                         : memory_.data() + offset(exchange_, piece));
     }
     if (added_ == pieces) own_counters().added.store(exchange_, std::memory_order_release);
-    ended_ = whole_ && added_ == pieces;
+    // The first exchange ends when all others have mapped this memory.
+    ended_ = whole_ && added_ == pieces && exchange_ > 1;
     return true;
   }
   ended_ = all_reached(&Counters::added);
