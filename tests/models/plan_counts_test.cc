@@ -83,9 +83,9 @@ gan on sim:2 without rewrites of elementwise: 361 kernels over 77473312 bytes, 1
 gan on sim:2 without rewrites of layers: 317 kernels over 74913152 bytes, 138 copies of 8590888 bytes, 210 waits
 gan on sim:2 without rewrites of updates: 357 kernels over 87724240 bytes, 138 copies of 8590888 bytes, 218 waits
 gan on sim:2 without share_subexpressions: 319 kernels over 74913232 bytes, 138 copies of 8590888 bytes, 192 waits
-mnist on cpu:2: 59 kernels over 152375012 bytes, 0 copies of 0 bytes, 2 waits
-mnist on cpu:2 without fold_constants: 67 kernels over 152375772 bytes, 0 copies of 0 bytes, 2 waits
-mnist on cpu:2 without rewrites of layers: 81 kernels over 159977380 bytes, 0 copies of 0 bytes, 2 waits
+mnist on cpu:2: 59 kernels over 152375012 bytes, 0 copies of 0 bytes, 3 waits
+mnist on cpu:2 without fold_constants: 67 kernels over 152375772 bytes, 0 copies of 0 bytes, 3 waits
+mnist on cpu:2 without rewrites of layers: 81 kernels over 159977380 bytes, 0 copies of 0 bytes, 3 waits
 mnist on cpu:2 without rewrites of updates: 79 kernels over 230968948 bytes, 0 copies of 0 bytes, 1 waits
 mnist on sim:2: 61 kernels over 152375012 bytes, 66 copies of 52421032 bytes, 82 waits
 mnist on sim:2 without fold_constants: 69 kernels over 152375772 bytes, 66 copies of 52421032 bytes, 82 waits

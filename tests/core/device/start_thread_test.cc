@@ -24,7 +24,8 @@ TEST_CASE("a library's thread blocks a program's signals, the thread that starts
   CHECK(blocked_signals() == before);
 }
 
-TEST_CASE("a library's thread takes denormal numbers for zero, the thread that starts it does not") {
+TEST_CASE(
+    "a library's thread takes denormal numbers for zero, the thread that starts it does not") {
   const auto half = [](float x) {
     const volatile float operand = x, result = operand * 0.5f;
     return static_cast<float>(result);
