@@ -10,9 +10,8 @@ namespace towerflow {
 
 /// Makes the processor take denormal numbers for zero on this thread, in operands and results, for
 /// the object's lifetime. TensorFlow's kernels run so too (tsl::port::ScopedFlushDenormal). Without
-/// it, arithmetic on numbers below 1.2e-38, such as the momentum of a weight whose gradient has
-/// become zero, takes up to a hundred times as long. Has no effect on other processors than x86-64
-/// and 64-bit ARM.
+/// it, arithmetic on numbers below 1.2e-38 is slow: a product of two matrices of them took 36 times
+/// as long as one of others. Has no effect on other processors than x86-64 and 64-bit ARM.
 class FlushedDenormals {
  public:
   FlushedDenormals() : before_(state()) { set_state(before_ | kFlush); }
