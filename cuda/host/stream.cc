@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/device/flushed_denormals.h"
 #include "cuda/host/host_kernel.h"
 #include "cuda/host/state.h"
 
@@ -16,7 +17,10 @@ Stream::Stream(State& state, int device, unsigned flags, std::string name)
       component_(state.take_component()),
       random_(static_cast<std::minstd_rand::result_type>(state.options.seed * 7919 + component_)) {
   state_.running.push_back(this);
-  thread_ = std::thread([this] { work(); });
+  thread_ = std::thread([this] {
+    const FlushedDenormals flushed;  // kernels are compiled with --ftz=true
+    work();
+  });
 }
 
 Stream::~Stream() { thread_.join(); }
