@@ -2,6 +2,7 @@
 // whatever the delays of streams and the order of blocks.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@ using namespace towerflow;
 using testing::largest_difference;
 using testing::small_models;
 using testing::SmallModel;
+using testing::Start;
 using testing::two_steps;
 
 namespace {
@@ -89,7 +91,9 @@ TEST_SUITE("models on emulated GPUs") {
         const auto expected = two_steps(small, count, {});
         const auto found = two_steps(small, count, gpus(count, 1), &report);
         CHECK(expected.size() == found.size());
-        CHECK(largest_difference(found, expected) < small.tolerance);
+        const auto rounded = two_steps(small, count, {}, nullptr, Start::rounded);
+        const double moved = largest_difference(rounded, expected);
+        CHECK(largest_difference(found, expected) < std::max(1e-5, 4 * moved));
         if (count == 2) CHECK(two_steps(small, count, gpus(count, 2)) == found);
         CAPTURE(report);
         for (const std::string& kernel : small.kernels) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -67,11 +68,29 @@ inline Step classifier_step() {
 inline const std::map<std::string, Step (*)()> kSteps = {
     {"classifier", classifier_step}, {"gan", gan_step}, {"mnist", mnist_step}};
 
+/// Whether a training begins with the initial values, or with the initial values rounded anew: each
+/// number of a float32 variable is multiplied by 1 + 1e-7 or 1 - 1e-7, at random. The values after
+/// it show how far other rounding may move them.
+enum class Start { as_initialized, rounded };
+
+inline void round_variables(Session& session) {
+  std::minstd_rand random(7);
+  for (const tf::Variable& variable : tf::global_variables()) {
+    if (variable.dtype() != float32) continue;
+    Array values = session.run(variable);
+    for (std::int64_t k = 0; k < values.elements(); ++k) {
+      values.data<float>()[k] *= random() % 2 == 0 ? 1 + 1e-7F : 1 - 1e-7F;
+    }
+    session.run(tf::assign(variable, tf::constant(values)));
+  }
+}
+
 /// Returns the results of two steps of a model and the variables after them; then calls `look`
 /// with the session.
 inline std::vector<Array> trained(
     const std::function<Step()>& make, const ConfigProto& config,
-    const std::function<void(Session& session, const Step& step)>& look = {}) {
+    const std::function<void(Session& session, const Step& step)>& look = {},
+    Start start = Start::as_initialized) {
   Graph graph;
   const auto guard = graph.as_default();
   tf::set_random_seed(11);
@@ -79,6 +98,7 @@ inline std::vector<Array> trained(
   Session session(graph, config);
   session.run(tf::global_variables_initializer());
   session.run(tf::local_variables_initializer());
+  if (start == Start::rounded) round_variables(session);
   std::vector<Array> values = session.run(step.fetches, step.feeds);
   const auto add = [&](std::vector<Array> more) {
     std::move(more.begin(), more.end(), std::back_inserter(values));
