@@ -14,7 +14,6 @@
 #include "cuda/backend/cuda_kernel.h"
 #include "cuda/backend/cuda_queue.h"
 #include "cuda/backend/kernel_table.h"
-#include "cuda/backend/peers.h"
 
 namespace towerflow::cuda {
 namespace {
@@ -45,7 +44,7 @@ CudaBackend::CudaBackend(const CudaDevices& options, std::vector<int> numbers)
           driver_, number, fmt::format("/device:GPU:{}", devices_.size()), limit));
     }
   }
-  enable_peer_access(*driver_, numbers);
+  driver_->link(numbers);
   add_entries();
 }
 
@@ -78,13 +77,19 @@ void CudaBackend::add_entries() {
 std::string CudaBackend::description(int index) const {
   const cudaDeviceProp& card = device(index)->properties();
   const std::size_t limit = device(index)->limit();
+  std::string copies;
+  for (const auto& other : devices_) {
+    const std::string fault = driver_->links().fault(device(index)->number(), other->number());
+    if (fault.empty() || copies.find(fault) != std::string::npos) continue;
+    copies += fmt::format("; copies go through the host: {}", fault);
+  }
   const std::string memory =
       limit == 0 ? gibibytes(card.totalGlobalMem)
                  : fmt::format("{} of the {} of card {}", gibibytes(limit),
                                gibibytes(card.totalGlobalMem), device(index)->number());
-  return fmt::format("{}{}, {}, compute capability {}.{}",
+  return fmt::format("{}{}, {}, compute capability {}.{}{}",
                      emulated() ? "host emulation of CUDA: " : "", card.name, memory, card.major,
-                     card.minor);
+                     card.minor, copies);
 }
 
 std::shared_ptr<void> CudaBackend::allocate(int index, std::size_t bytes) {
@@ -146,6 +151,13 @@ Collective CudaBackend::collective(const std::vector<int>& devices) const {
   Collective found;
   for (const int index : devices) {
     const Device& own = *device(index);
+    for (const int member : found.members) {
+      const std::string fault = driver_->links().fault(member, own.number());
+      if (fault.empty()) continue;
+      return {{},
+              fmt::format("direct copies between cards {} and {} are wrong ({})", member,
+                          own.number(), fault)};
+    }
     const auto same = std::find(found.members.begin(), found.members.end(), own.number());
     if (same != found.members.end()) {
       const int other = devices[static_cast<std::size_t>(same - found.members.begin())];

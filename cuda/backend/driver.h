@@ -12,6 +12,7 @@
 
 #include "core/device/cuda_devices.h"
 #include "core/device/pinned_memory.h"
+#include "cuda/backend/peers.h"
 #include "cuda/table/layer.h"
 #include "cuda/table/source.h"
 
@@ -48,6 +49,9 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
 
   /// Opens cuBLASLt, cuDNN, NCCL or NVRTC. Throws UnavailableError if it is missing.
   void need(Group group);
+  /// Lets these cards copy to each other as well as they can: see PeerLinks::open.
+  void link(const std::vector<int>& cards) { links_.open(*this, cards); }
+  const PeerLinks& links() const { return links_; }
   /// Makes a device that of the calling thread.
   void select(int device) const;
   /// Returns the kernel of a name. Throws InternalError if there is none.
@@ -85,6 +89,7 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   const Table* table_ = nullptr;
   std::vector<cudaDeviceProp> devices_;
   std::vector<cudaLibrary_t> images_;
+  PeerLinks links_;
   std::atomic<std::uint64_t> host_memory_version_{0};
   std::mutex mutex_;
   std::unordered_map<std::string, cudaKernel_t> kernels_;

@@ -108,6 +108,14 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   });
 }
 
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return call([&](State& state, Lock&) {
+    if (!is_device(state, peer) || peer == current_device()) return cudaErrorInvalidDevice;
+    const bool removed = state.peers.erase({current_device(), peer}) != 0;
+    return removed ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
+  });
+}
+
 cudaError_t cudaDeviceSynchronize() {
   return call([&](State& state, Lock& lock) {
     bool captured = false;

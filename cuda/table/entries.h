@@ -17,6 +17,7 @@
   ENTRY(cudaGetDevice)                                 \
   ENTRY(cudaDeviceCanAccessPeer)                       \
   ENTRY(cudaDeviceEnablePeerAccess)                    \
+  ENTRY(cudaDeviceDisablePeerAccess)                   \
   ENTRY(cudaDeviceSynchronize)                         \
   /* memory */                                         \
   ENTRY(cudaMemGetInfo)                                \

@@ -170,6 +170,9 @@ TEST_SUITE("cuda emulation: memory") {
     CHECK(cuda.cudaDeviceEnablePeerAccess(0, 0) == cudaErrorInvalidDevice);
     CHECK(cuda.cudaDeviceEnablePeerAccess(1, 0) == cudaSuccess);
     CHECK(cuda.cudaDeviceEnablePeerAccess(1, 0) == cudaErrorPeerAccessAlreadyEnabled);
+    CHECK(cuda.cudaDeviceDisablePeerAccess(0) == cudaErrorInvalidDevice);
+    CHECK(cuda.cudaDeviceDisablePeerAccess(1) == cudaSuccess);
+    CHECK(cuda.cudaDeviceDisablePeerAccess(1) == cudaErrorPeerAccessNotEnabled);
     const Emulation apart({.devices = 2, .memory = 1 << 20, .peer_access = false});
     CHECK(apart.cudaDeviceCanAccessPeer(&can, 0, 1) == cudaSuccess);
     CHECK(can == 0);
