@@ -54,14 +54,29 @@ SIMD_INLINE void pool_window(const PoolGeometry& g, Span rows, Span columns, con
   }
 }
 
+// Fetches into the caches the elements of x that the window below this one uses and this one does
+// not: rows of an image are too far apart for the hardware to look ahead. Below the last windows of
+// an image is the next image.
+SIMD_INLINE void fetch_below(const PoolGeometry& g, Span rows, Span columns, const float* x) {
+  constexpr Index kLine = 16;
+  const Index width = g.columns.stride * g.channels;
+  for (Index h = rows.end; h < rows.end + g.rows.stride; ++h) {
+    const float* row = x + (h * g.columns.input + columns.begin) * g.channels;
+    for (Index i = 0; i < width; i += kLine) __builtin_prefetch(row + i);
+  }
+}
+
 template <bool kRelu>
 void pool_images(const PoolGeometry& g, ImageRange images, const float* x, float* y) {
   const Index image = g.rows.input * g.columns.input * g.channels;
   y += images.first * g.rows.output * g.columns.output * g.channels;
   for (Index n = images.first; n < images.first + images.count; ++n)
     for (Index p = 0; p < g.rows.output; ++p)
-      for (Index q = 0; q < g.columns.output; ++q, y += g.channels)
-        pool_window<kRelu>(g, span_of(g.rows, p), span_of(g.columns, q), x + n * image, y);
+      for (Index q = 0; q < g.columns.output; ++q, y += g.channels) {
+        const Span rows = span_of(g.rows, p), columns = span_of(g.columns, q);
+        fetch_below(g, rows, columns, x + n * image);
+        pool_window<kRelu>(g, rows, columns, x + n * image, y);
+      }
 }
 
 void max_pool_loop(const PoolGeometry& g, ImageRange images, bool after_relu, const float* x,
@@ -115,6 +130,7 @@ void grad_image(const PoolGeometry& g, const float* x, const float* dy, float* d
     for (Index q = 0; q < g.columns.output; ++q, dy += g.channels) {
       const Span rows = span_of(g.rows, p), columns = span_of(g.columns, q);
       if (rows.begin >= rows.end || columns.begin >= columns.end) continue;
+      fetch_below(g, rows, columns, x);
       Index c = 0;
       for (; c + kWidth <= g.channels; c += kWidth)
         grad_vector<kRelu>(g, rows, columns, x + c, load(dy + c), dx + c);
@@ -159,10 +175,13 @@ void grad_image_quads(const PoolGeometry& g, const float* x, const float* dy, fl
   const Index channels = g.channels;
   const Index down = g.columns.input * channels;
   for (Index p = 0; p < g.rows.output; ++p, x += 2 * down, dx += 2 * down) {
-    for (Index q = 0; q < g.columns.output; ++q, dy += channels)
+    for (Index q = 0; q < g.columns.output; ++q, dy += channels) {
+      fetch_below(g, {0, 2}, {2 * q, 2 * q + 2}, x);
+      fetch_below(g, {0, 2}, {2 * q, 2 * q + 2}, dx);
       for (Index c = 0; c < channels; c += kWidth)
         grad_quad<kRelu>(x + 2 * q * channels + c, channels, down, load(dy + c),
                          dx + 2 * q * channels + c);
+    }
     if (sums != nullptr) column_sums_add(sums, dx, 2 * g.columns.input, channels, channels);
   }
 }
