@@ -97,7 +97,10 @@ TOWERFLOW_DEVICE void uniform_int(const std::uint64_t* state, T* y, int64 n, con
 
 template <class T>
 TOWERFLOW_DEVICE void check_bounds(const T* low, const T* high, DataError* error) {
-  if (grid_thread() == 0 && !(*low < *high)) error->set(*low, *high);
+  if (grid_thread() != 0 || *low < *high) return;
+  error->notes[0] = *low;
+  error->notes[1] = *high;
+  error->set();
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ TOWERFLOW_DEVICE void check_numerics(const T* x, DataError* error, int64 n) {
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
     const Compute<T> value = widen(x[i]);
     if (IsFinite()(value)) continue;
-    if (IsNan()(value)) found.value = 1;
-    if (IsInf()(value)) found.position = 1;
+    if (IsNan()(value)) found.notes[0] = 1;
+    if (IsInf()(value)) found.notes[1] = 1;
     found.found = 1;
   }
 }

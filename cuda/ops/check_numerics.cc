@@ -15,7 +15,7 @@ std::unique_ptr<PreparedKernel> prepare_check_numerics(Device& device,
   const cudaKernel_t kernel = device.kernel(kernel_name("CheckNumerics", x.dtype));
   const CudaQueue::MakeError make_error =
       [message = request.attributes<CheckNumericsAttrs>().message](const device::DataError& found) {
-        const bool nan = found.value != 0, inf = found.position != 0;
+        const bool nan = found.notes[0] != 0, inf = found.notes[1] != 0;
         return std::make_exception_ptr(
             errors::InvalidArgumentError(fmt::format("{} : Tensor had {} values", message,
                                                      nan && inf ? "Inf and NaN"

@@ -26,8 +26,8 @@ device::CropShape crop_shape(const Crops& crops, float outside = 0) {
 
 CudaQueue::MakeError crop_error(const Crops& crops) {
   return [crops](const device::DataError& found) {
-    return found.value == device::kBoxNotFinite ? Crops::not_finite(found.position)
-                                                : crops.no_image(found.value, found.position);
+    return found.value() == device::kBoxNotFinite ? Crops::not_finite(found.position())
+                                                  : crops.no_image(found.value(), found.position());
   };
 }
 

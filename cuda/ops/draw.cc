@@ -40,7 +40,7 @@ std::unique_ptr<PreparedKernel> prepare_draw_integers(Device& device,
   const cudaKernel_t kernel = device.kernel(kernel_name(request.op->name, y.dtype));
   const CudaQueue::MakeError make_error = [](const device::DataError& found) {
     return std::make_exception_ptr(errors::InvalidArgumentError(
-        fmt::format("Need minval < maxval, got {} >= {}", found.value, found.position)));
+        fmt::format("Need minval < maxval, got {} >= {}", found.notes[0], found.notes[1])));
   };
   return make_kernel(
       [state, check, kernel, n, make_error, draws = draws_of(y)](CudaQueue& queue,

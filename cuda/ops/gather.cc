@@ -59,11 +59,11 @@ std::unique_ptr<PreparedKernel> prepare_gather(Device& device, const KernelReque
   const auto index_bytes = static_cast<std::int64_t>(dtype_size(request.inputs[1].dtype));
   std::vector<CudaQueue::MakeError> make_errors;  // of each batch
   for (std::int64_t b = 0; b < sizes.batch; ++b) {
-    make_errors.push_back(
-        [size = sizes.size, before = b * sizes.count](const device::DataError& found) {
-          return std::make_exception_ptr(errors::InvalidArgumentError(fmt::format(
-              "indices[{}] = {} is not in [0, {})", before + found.position, found.value, size)));
-        });
+    make_errors.push_back([size = sizes.size,
+                           before = b * sizes.count](const device::DataError& found) {
+      return std::make_exception_ptr(errors::InvalidArgumentError(fmt::format(
+          "indices[{}] = {} is not in [0, {})", before + found.position(), found.value(), size)));
+    });
   }
   const bool is_empty = request.outputs[0].shape.elements() == 0;
   return make_kernel(

@@ -64,7 +64,7 @@ std::unique_ptr<PreparedKernel> prepare_reverse_sequence(Device& device,
                                     .batch_first = batch < seq ? 1 : 0};
   const CudaQueue::MakeError make_error = [longest](const device::DataError& found) {
     return std::make_exception_ptr(errors::InvalidArgumentError(fmt::format(
-        "seq_lengths[{}] = {} is not in [0, {}]", found.position, found.value, longest)));
+        "seq_lengths[{}] = {} is not in [0, {}]", found.position(), found.value(), longest)));
   };
   const cudaKernel_t kernel = device.kernel(
       fmt::format("ReverseSequence_{}_{}", dtype_size(x.dtype), dtype_name(lengths.dtype)));

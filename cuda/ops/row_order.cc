@@ -13,8 +13,8 @@ RowOrder::RowOrder(Device& device, DType index, std::int64_t slices, std::int64_
       keys_(device.kernel(kernel_name("RowKeys", index))),
       drop_(device.kernel("DropKeys")),
       make_error_([rows](const device::DataError& found) {
-        return std::make_exception_ptr(errors::InvalidArgumentError(
-            fmt::format("indices[{}] = {} is not in [0, {})", found.position, found.value, rows)));
+        return std::make_exception_ptr(errors::InvalidArgumentError(fmt::format(
+            "indices[{}] = {} is not in [0, {})", found.position(), found.value(), rows)));
       }) {
   check_32_bits(rows, "an update of rows");
 }

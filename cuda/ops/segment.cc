@@ -58,8 +58,9 @@ std::unique_ptr<PreparedKernel> prepare_unsorted_segment(Device& device,
   check_32_bits(segments, request.op->name.c_str());
   const KeySort sort(device, n, request.op->name.c_str());
   const CudaQueue::MakeError make_error = [segments](const device::DataError& found) {
-    return std::make_exception_ptr(errors::InvalidArgumentError(fmt::format(
-        "segment_ids[{}] = {} is out of range [0, {})", found.position, found.value, segments)));
+    return std::make_exception_ptr(
+        errors::InvalidArgumentError(fmt::format("segment_ids[{}] = {} is out of range [0, {})",
+                                                 found.position(), found.value(), segments)));
   };
   return make_kernel(
       [=, start = start_of(rule, y.dtype), fill = device.kernel(copy_kernel_name("Fill", y.dtype)),

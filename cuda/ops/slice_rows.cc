@@ -27,8 +27,8 @@ SliceRows::SliceRows(Device& device, const TensorDesc& indices, const Shape& sha
   make_error_ = [depth, text = shape.text()](const device::DataError& found) {
     // Of an index of several numbers, one that is out of range is named.
     return std::make_exception_ptr(errors::InvalidArgumentError(fmt::format(
-        "indices[{}] = [{}] does not index into shape {}", found.position,
-        depth == 1 ? fmt::format("{}", found.value) : fmt::format(".., {}, ..", found.value),
+        "indices[{}] = [{}] does not index into shape {}", found.position(),
+        depth == 1 ? fmt::format("{}", found.value()) : fmt::format(".., {}, ..", found.value()),
         text)));
   };
 }

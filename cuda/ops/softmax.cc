@@ -53,7 +53,7 @@ std::unique_ptr<PreparedKernel> prepare_sparse(Device& device, const KernelReque
   const CudaQueue::MakeError make_error = [classes = rows.classes](const device::DataError& found) {
     return std::make_exception_ptr(errors::InvalidArgumentError(
         fmt::format("Received a label value of {} which is outside the valid range of [0, {}).",
-                    found.value, classes)));
+                    found.value(), classes)));
   };
   return make_kernel(
       [kernel, rows, make_error](CudaQueue& queue, const LaunchArgs& args) {

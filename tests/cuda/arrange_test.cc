@@ -162,8 +162,8 @@ TEST_SUITE("cuda arrangement") {
                static_cast<void*>(y), error, i64(120), s);
     const device::DataError found = memory.download(error, 1)[0];
     CHECK(found.found == 1);
-    CHECK(found.value == 6);
-    CHECK(found.position == 1);
+    CHECK(found.value() == 6);
+    CHECK(found.position() == 1);
   }
 
   TEST_CASE("padding that wraps around is a roll") {

@@ -53,7 +53,7 @@ struct CudaFixture {
     auto& own = static_cast<cuda::CudaQueue&>(queue);
     static const cuda::CudaQueue::MakeError make_error = [](const auto& found) {
       return std::make_exception_ptr(
-          errors::InvalidArgumentError(fmt::format("index {} is no row", found.value)));
+          errors::InvalidArgumentError(fmt::format("index {} is no row", found.value())));
     };
     own.enqueue([&] {
       const auto* indices = static_cast<const std::int32_t*>(memory.get());

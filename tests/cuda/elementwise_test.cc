@@ -256,7 +256,7 @@ TEST_SUITE("cuda elementwise") {
       memory.run("CheckNumerics_float32", launch_for(1000),
                  static_cast<const float*>(memory.upload(values)), error, i64(1000));
       const device::DataError made = memory.download(error, 1)[0];
-      return std::vector<i64>{made.found, made.value, made.position};
+      return std::vector<i64>{made.found, made.notes[0], made.notes[1]};
     };
     CHECK(found() == std::vector<i64>{0, 0, 0});
     values[999] = -INFINITY;

@@ -275,8 +275,8 @@ TEST_SUITE("cuda images") {
                static_cast<const int*>(memory.upload(Ints{1, 0, 2, 1})), y, error, s);
     device::DataError found = memory.download(error, 1)[0];
     CHECK(found.found == 1);
-    CHECK(found.value == 2);
-    CHECK(found.position == 2);
+    CHECK(found.value() == 2);
+    CHECK(found.position() == 2);
     CHECK(memory.download(y, 48)[2 * 12] == -5.5F);
     boxes[5] = NAN;
     error = memory.upload(std::vector<device::DataError>{{}});
@@ -284,8 +284,8 @@ TEST_SUITE("cuda images") {
                static_cast<const float*>(memory.upload(boxes)),
                static_cast<const int*>(memory.upload(kBoxImages)), y, error, s);
     found = memory.download(error, 1)[0];
-    CHECK(found.value == device::kBoxNotFinite);
-    CHECK(found.position == 1);
+    CHECK(found.value() == device::kBoxNotFinite);
+    CHECK(found.position() == 1);
   }
 
   TEST_CASE("the gradient of crops for boxes is that of the values") {

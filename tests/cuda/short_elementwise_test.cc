@@ -233,7 +233,7 @@ TEST_SUITE("cuda kernels of short numbers") {
         memory.run(memory.name("CheckNumerics"), launch_for(kN),
                    static_cast<const T*>(memory.upload(x)), error, i64(kN));
         const device::DataError found = memory.download(error, 1)[0];
-        return Values{double(found.found), double(found.value), double(found.position)};
+        return Values{double(found.found), double(found.notes[0]), double(found.notes[1])};
       };
       check_short("CheckNumerics", check, {}, false);
     }

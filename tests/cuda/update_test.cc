@@ -190,8 +190,8 @@ TEST_SUITE("cuda update") {
       const device::DataError made = memory.download(error, 1)[0];
       CHECK(made.found == (fails ? 1 : 0));
       if (fails) {
-        CHECK(made.value == wrong);
-        CHECK(made.position == 2);
+        CHECK(made.value() == wrong);
+        CHECK(made.position() == 2);
       }
       UpdateList list;
       list.count = 1;

@@ -67,13 +67,13 @@ const std::map<std::string, Wrong>& wrong_data() {
        {{0, 4, 1},
         {0, 3, 1},
         [](const Tensor& x) {
-          return tf::scatter_nd(tf::expand_dims(x, -1), tf::ones({3, 2}), Ints{4, 2});
+          return tf::scatter_nd(tf::expand_dims(x, -1), tf::ones({x.shape()[0], 2}), Ints{4, 2});
         }}},
       {"UnsortedSegmentSum",
        {{0, 5, -1},
         {0, 4, -1},
         [](const Tensor& x) {
-          return tf::unsorted_segment_sum(tf::ones({3, 2}), x, 5);
+          return tf::unsorted_segment_sum(tf::ones({x.shape()[0], 2}), x, 5);
         }}},
       {"FloorDiv",
        {{2, 0}, {2, -3}, [sevens](const Tensor& x) { return tf::floordiv(sevens(x), x); }}},
@@ -106,6 +106,23 @@ TEST_SUITE("wrong data on emulated GPUs") {
           found(wrong.make, on_gpus(1), wrong.right);
       CHECK(found.text == "nothing was thrown");
       CHECK(found.value == expected.value);
+    }
+  }
+
+  TEST_CASE("of several wrong numbers the first is named, whatever the order of threads") {
+    for (const auto& [op, wrong] : wrong_data()) {
+      if (wrong.data.size() < 3) continue;
+      CAPTURE(op);
+      Ints many(3000, wrong.right[0]);
+      many[1700] = many[2999] = -7;
+      many[901] = many[2000] = 77;
+      const Outcome cpu(wrong.make, on_gpus(0), many);
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        ConfigProto config = on_gpus(1);
+        config.cuda.seed = seed;
+        CHECK(first_line(Outcome(wrong.make, config, many).text) == first_line(cpu.text));
+      }
+      CHECK(cpu.text.find("901") != std::string::npos);
     }
   }
 
