@@ -14,8 +14,7 @@ namespace towerflow::cuda::device {
 class DataError {
  public:
   std::int32_t found = 0;          ///< 1 if there is one
-  std::int64_t notes[2] = {0, 0};  ///< what else a kernel has to say, each written by one thread
-                                   ///< or with one value
+  std::int64_t notes[2] = {0, 0};  ///< for kernels that report other numbers than a wrong one
   TOWERFLOW_POINTERS()
 
   /// Notes that something is wrong, without a value.
@@ -53,8 +52,8 @@ class DataError {
 #endif
   }
 
-  // The halves of the number, each below its position, so that the smallest of each are of the
-  // same.
+  // The upper 32 bits of each are the position, the lower ones half of the number: both minima
+  // belong to the first wrong number.
   std::uint64_t upper_half_ = ~std::uint64_t{0}, lower_half_ = ~std::uint64_t{0};
 };
 
