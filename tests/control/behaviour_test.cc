@@ -10,6 +10,7 @@
 #include "ops/control/control_flow_ops.h"
 #include "tests/control/programs.h"
 #include "tests/support/eager.h"
+#include "tests/support/started_runs.h"
 
 namespace towerflow::testing {
 namespace {
@@ -97,7 +98,9 @@ TEST_CASE("an error in a loop names the node and the user's line") {
 TEST_CASE("an endless loop ends when the session closes") {
   Graph graph;
   const auto guard = graph.as_default();
-  const Tensor i = while_loop([](Tensor k) { return k >= 0; }, [](Tensor k) { return k * 1; }, 0);
+  const StartedRuns runs;
+  const Tensor i =
+      while_loop([](Tensor k) { return k >= 0; }, [](Tensor k) { return k * 1; }, runs.mark());
   Session session;
   std::atomic<bool> cancelled{false};
   std::thread runner([&] {
@@ -107,6 +110,7 @@ TEST_CASE("an endless loop ends when the session closes") {
       cancelled = true;
     }
   });
+  runs.wait_for(1);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   session.close();
   runner.join();

@@ -24,11 +24,13 @@
 #include "ops/variables/assign.h"
 #include "ops/variables/initialization.h"
 #include "ops/variables/variable_scope.h"
+#include "tests/support/started_runs.h"
 
 using namespace towerflow;
 using data::Dataset;
 using data::Element;
 using data::Iterator;
+using testing::StartedRuns;
 
 namespace {
 
@@ -279,16 +281,19 @@ TEST_CASE("an error passes through threads in its place, and the elements after 
 TEST_CASE("closing the session wakes a run that waits, and ends the threads") {
   Gate gate;
   const InGraph in;
-  const Tensor next =
+  const StartedRuns runs;
+  const Iterator iterator =
       Dataset::from_generator([&] { return gate.generator(1); }, {DType::int64}, {{}})
           .map([](Tensor x) { return x + 1; }, {.num_parallel_calls = 2})
           .prefetch(2)
-          .make_one_shot_iterator()
-          .get_next();
+          .make_one_shot_iterator();
+  const auto after = control_dependencies({runs.mark()});
+  const Tensor next = iterator.get_next();
   auto session = std::make_unique<Session>();
   CHECK(session->run(next).item<I64>() == 1);
   auto waiting = std::async(std::launch::async,
                             [&] { CHECK_THROWS_AS(session->run(next), errors::CancelledError); });
+  runs.wait_for(2);
   while (gate.waiting == 0) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   session->close();
@@ -300,18 +305,21 @@ TEST_CASE("closing the session wakes a run that waits, and ends the threads") {
 TEST_CASE("a cancelled run loses no element") {
   Gate gate;
   const InGraph in;
-  const Tensor next =
+  const StartedRuns runs;
+  const Iterator iterator =
       Dataset::from_generator([&] { return gate.generator(3); }, {DType::int64}, {{}})
           .prefetch(1)
           .batch(2)
-          .make_one_shot_iterator()
-          .get_next();
+          .make_one_shot_iterator();
+  const auto after = control_dependencies({runs.mark()});
+  const Tensor next = iterator.get_next();
   Session session;
   CHECK(session.run(next) == Array::of<I64>(Shape{2}, std::vector<I64>{0, 1}));
   Cancellation cancellation;
   const Callable call = session.make_callable({next}, {}, &cancellation);
   auto waiting =
       std::async(std::launch::async, [&] { CHECK_THROWS_AS(call(), errors::CancelledError); });
+  runs.wait_for(2);
   while (gate.waiting == 0) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   cancellation.cancel();

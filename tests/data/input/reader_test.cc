@@ -8,6 +8,7 @@
 
 #include "core/graph/scopes.h"
 #include "tests/data/input/support.h"
+#include "tests/support/started_runs.h"
 #include "train/queue_runner.h"
 
 using namespace towerflow;
@@ -115,12 +116,16 @@ TEST_CASE("a damaged file ends the pipeline: at the queue's end and in join") {
 
 TEST_CASE("readers that wait, for names or for their turn, end with their session") {
   Reading r({}, false);
+  const StartedRuns started;
+  const auto after = control_dependencies({started.mark()});
+  const Tensor value = TFRecordReader().read(r.names).value;
   std::vector<std::future<void>> runs;
   for (int i = 0; i < 3; ++i) {
     runs.push_back(std::async(std::launch::async, [&] {
-      CHECK_THROWS_AS(r.session.run(r.value), errors::CancelledError);
+      CHECK_THROWS_AS(r.session.run(value), errors::CancelledError);
     }));
   }
+  started.wait_for(3);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   r.session.close();
   for (auto& run : runs) {
