@@ -20,7 +20,4 @@ inline double estimated_seconds(const Cost& cost) {
   return kLaunch + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;
 }
 
-/// Estimates the time of a loop. The number of its iterations is not known yet.
-double estimated_seconds(const PlanLoop& loop);
-
 }  // namespace towerflow

@@ -6,7 +6,8 @@
 
 namespace towerflow {
 
-double estimated_seconds(const PlanLoop& loop) {
+/// Estimates the time of a loop. The number of its iterations is not known yet.
+static double estimated_seconds(const PlanLoop& loop) {
   // Only the order of magnitude counts: if a loop seemed to take no time, what waits for it on
   // another queue would come before work that is ready.
   constexpr double kIterations = 20;

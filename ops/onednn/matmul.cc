@@ -266,15 +266,14 @@ class ByColumns final : public InSlices {
 // GFLOP/s for 50 rows.
 //
 // Phase 0 writes a' to the workspace; phase 1 computes part of the columns of c and transposes it.
-class TransposedProduct final : public CpuKernel {
+class TransposedProduct final : public InSlices {
  public:
   static bool fits(const MatMulShape& s) {
     return s.transpose_b && !s.transpose_a && s.rows % 16 == 0 && s.inner >= 64 &&
            s.columns >= 4 * s.rows && product_slices(s) > 1;
   }
 
-  TransposedProduct(const MatMulShape& s, const MatMulOptions& options)
-      : shape_(s), options_(options), slices_(product_slices(s)) {
+  TransposedProduct(const MatMulShape& s, const MatMulOptions& options) : InSlices(s, options) {
     const Matrix b = dense(s.columns, s.inner, false);
     const Matrix a = dense(s.inner, s.rows, false);
     for (int slice = 0; slice < slices_; ++slice) {
@@ -287,17 +286,15 @@ class TransposedProduct final : public CpuKernel {
   }
 
   std::size_t workspace_bytes() const override {
-    return turned_bytes_ + static_cast<std::size_t>(slices_) * slice_bytes_;
+    return turned_bytes_ + InSlices::workspace_bytes();
   }
   int phases() const override { return 2; }
-  int slices(int) const override { return slices_; }
 
-  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     float* turned = reinterpret_cast<float*>(workspace);
     if (phase == 0) {
-      const SliceRange part = slice_range(shape_.inner, slices_, slice, kSliceAlignment);
+      const SliceRange part = range_of(shape_.inner, slice);
       simd::loops().transpose(static_cast<const float*>(inputs[0]) + part.begin, shape_.inner,
                               turned + part.begin * shape_.rows, shape_.rows, shape_.rows,
                               part.size());
@@ -318,17 +315,10 @@ class TransposedProduct final : public CpuKernel {
   static std::size_t floats(std::int64_t count) {
     return whole_lines(static_cast<std::size_t>(count) * sizeof(float));
   }
-  SliceRange range(int slice) const {
-    return slice_range(shape_.columns, slices_, slice, kSliceAlignment);
-  }
+  SliceRange range(int slice) const { return range_of(shape_.columns, slice); }
 
-  MatMulShape shape_;
-  MatMulOptions options_;
-  int slices_;
-  std::vector<Product> products_;
   std::size_t scratch_bytes_ = 0;
   std::size_t turned_bytes_ = 0;
-  std::size_t slice_bytes_ = 0;
 };
 
 // A product whose sums are empty.
