@@ -283,7 +283,7 @@ static void register_process_exchange_ops(OpRegistry& registry) {
 static void register_process_exchange_kernels(KernelTable& table) {
   using namespace parallel::processes;
   const auto add = [&](const char* op, auto prepare) {
-    table.add({.op = op, .label = "messages", .accepts = {}, .prepare = prepare});
+    table.add({.op = op, .label = "exchange", .accepts = {}, .prepare = prepare});
   };
   add(kMeanStart, [](const KernelRequest& r) { return std::make_unique<MeanStartKernel>(r); });
   add(kMeanEnd, [](const KernelRequest& r) { return std::make_unique<MeanEndKernel>(r); });
