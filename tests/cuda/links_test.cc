@@ -31,9 +31,9 @@ ConfigProto gpus(int count, int share = 1) {
 /// A layer in which copies between cards are wrong, late, or go through the host.
 class Links final : public cuda::TableLayer {
  public:
-  enum class Kind { lost, lost_directly, lost_if_large, never_done, apart };
+  enum class Kind { lost, lost_back, lost_directly, lost_if_large, never_done, apart };
 
-  explicit Links(Kind kind) : kind_(kind) { enabled = lost_from = 0; }
+  explicit Links(Kind kind) : kind_(kind) { enabled = freed = lost_from = 0; }
   const cuda::Table& on(const cuda::Table& base) override {
     base_ = &base;
     update();
@@ -47,12 +47,18 @@ class Links final : public cuda::TableLayer {
       table_.cudaMemcpyPeerAsync = &lose;
       lost_from = kind_ == Kind::lost ? 0 : 1 << 17;
     }
+    if (kind_ == Kind::lost_back) table_.cudaMemcpyPeerAsync = &lose_back;
     if (kind_ == Kind::lost_directly) table_.cudaMemcpyPeerAsync = &lose_directly;
-    if (kind_ == Kind::never_done) table_.cudaEventQuery = &wait_for_ever;
+    if (kind_ == Kind::never_done) {
+      table_.cudaEventQuery = &event_not_ready;
+      table_.cudaStreamQuery = &stream_not_ready;
+      table_.cudaFree = &free_memory;
+    }
     if (kind_ == Kind::apart) table_.cudaDeviceCanAccessPeer = &refuse;
   }
 
   static inline int enabled = 0;            ///< ordered pairs of cards with access
+  static inline int freed = 0;              ///< blocks of memory, where copies do not end
   static inline std::size_t lost_from = 0;  ///< the smallest copies that lose a byte
 
  private:
@@ -67,7 +73,18 @@ class Links final : public cuda::TableLayer {
     return (enabled > 0 ? lose : base_->cudaMemcpyPeerAsync)(to, to_device, from, from_device,
                                                              bytes, stream);
   }
-  static cudaError_t wait_for_ever(cudaEvent_t) { return cudaErrorNotReady; }
+  /// Copies from card 1 lose a byte.
+  static cudaError_t lose_back(void* to, int to_device, const void* from, int from_device,
+                               std::size_t bytes, cudaStream_t stream) {
+    return (from_device == 1 ? lose : base_->cudaMemcpyPeerAsync)(to, to_device, from, from_device,
+                                                                  bytes, stream);
+  }
+  static cudaError_t event_not_ready(cudaEvent_t) { return cudaErrorNotReady; }
+  static cudaError_t stream_not_ready(cudaStream_t) { return cudaErrorNotReady; }
+  static cudaError_t free_memory(void* memory) {
+    ++freed;
+    return base_->cudaFree(memory);
+  }
   static cudaError_t refuse(int* can, int, int) {
     *can = 0;
     return cudaSuccess;
@@ -144,6 +161,13 @@ TEST_SUITE("copies between emulated GPUs") {
     CHECK(make_cuda_backend(gpus(2, 2)) != nullptr);  // one card
   }
 
+  TEST_CASE("copies are tested both ways") {
+    const ScopedLayer scope(std::make_shared<Links>(Links::Kind::lost_back));
+    CHECK_THROWS_WITH_AS(make_cuda_backend(gpus(2)),
+                         doctest::Contains("from card 1 to card 0, byte 65535 arrived as 0x00"),
+                         errors::UnavailableError);
+  }
+
   TEST_CASE("a session refuses cards whose copies do not end") {
     const ScopedLayer scope(std::make_shared<Links>(Links::Kind::never_done));
     cuda::PeerLinks links;
@@ -154,6 +178,7 @@ TEST_SUITE("copies between emulated GPUs") {
                            errors::UnavailableError);
     }
     links.open(*driver, {0});
+    CHECK(Links::freed == 0);  // the copies use the memory, and cudaFree would wait for them
   }
 
   TEST_CASE("the probe names a byte that does not arrive") {
