@@ -200,6 +200,8 @@
 #include "train/input/prefetch_queue.h"
 #include "train/input/random_position.h"
 #include "train/interrupt.h"
+#include "train/loss_scale.h"
+#include "train/loss_scale_optimizer.h"
 #include "train/meta_graph.h"
 #include "train/monitored_session.h"
 #include "train/moving_average.h"

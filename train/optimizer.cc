@@ -130,6 +130,11 @@ Optimizer::~Optimizer() = default;
 
 std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
                                                      ComputeGradientsOptions options, Site site) {
+  return changed_computed_gradients(compute(loss, options, site));
+}
+
+std::vector<GradAndVar> Optimizer::compute(const Tensor& loss,
+                                           const ComputeGradientsOptions& options, Site site) {
   if (options.gate_gradients < GATE_NONE || options.gate_gradients > GATE_GRAPH) {
     throw ValueError(
         "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
@@ -182,7 +187,7 @@ std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
     if (grads[i]) check_floating(variables[i].ref(), "only floating variables are trained", site);
     pairs.push_back({grads[i], variables[i]});
   }
-  return changed_computed_gradients(std::move(pairs));
+  return pairs;
 }
 
 Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& given,
@@ -195,6 +200,11 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& given,
         {.site = site,
          .hint = "every gradient is absent: tf::why_none(loss, variable) gives the reason"});
   }
+  return apply(grads_and_vars, options, site);
+}
+
+Operation Optimizer::apply(const std::vector<GradAndVar>& grads_and_vars,
+                           const ApplyGradientsOptions& options, Site site) {
   Graph& graph = grads_and_vars[0].var.graph();
   std::vector<Variable> with_gradient;
   for (const GradAndVar& pair : grads_and_vars) {

@@ -93,16 +93,33 @@ class Optimizer {
 
   const std::string& get_name() const { return name_; }
   /// Returns the slot of a variable, if it exists. (get_slot)
-  std::optional<Variable> get_slot(const Variable& variable, const std::string& name) const;
-  std::vector<std::string> get_slot_names() const;
+  virtual std::optional<Variable> get_slot(const Variable& variable, const std::string& name) const;
+  virtual std::vector<std::string> get_slot_names() const;
   /// Returns the optimizer's variables in the default graph, sorted by name. (variables)
-  std::vector<Variable> variables() const;
+  virtual std::vector<Variable> variables() const;
 
   /// Sets whether `apply_gradients` fails, as in TensorFlow, if a slot is missing in a variable
   /// scope with reuse. By default it is created. Existing slots are used in either case.
-  void set_strict_slots(bool strict) { strict_slots_ = strict; }
+  virtual void set_strict_slots(bool strict) { strict_slots_ = strict; }
 
  protected:
+  /// Computes the gradients for `compute_gradients`, which then lets the open scopes change them.
+  virtual std::vector<GradAndVar> compute(const Tensor& loss,
+                                          const ComputeGradientsOptions& options, Site site);
+  /// Adds the updates for `apply_gradients`, whose gradients have been through the open scopes. At
+  /// least one is present.
+  virtual Operation apply(const std::vector<GradAndVar>& grads_and_vars,
+                          const ApplyGradientsOptions& options, Site site);
+  /// The two for an optimizer that wraps another.
+  static std::vector<GradAndVar> compute_with(Optimizer& wrapped, const Tensor& loss,
+                                              const ComputeGradientsOptions& options, Site site) {
+    return wrapped.compute(loss, options, site);
+  }
+  static Operation apply_with(Optimizer& wrapped, const std::vector<GradAndVar>& grads_and_vars,
+                              const ApplyGradientsOptions& options, Site site) {
+    return wrapped.apply(grads_and_vars, options, site);
+  }
+
   virtual void create_slots(const std::vector<Variable>& variables, Site site) = 0;
   /// Converts hyperparameters to tensors, inside the optimizer's name scope.
   virtual void prepare(Graph& graph, Site site) = 0;
