@@ -13,6 +13,7 @@
 #include "core/graph/nearest.h"
 #include "core/graph/op_def.h"
 #include "core/graph/scopes.h"
+#include "core/graph/widening.h"
 
 namespace towerflow {
 namespace {
@@ -235,11 +236,10 @@ void Graph::set_back_edge(Node& merge, std::size_t input, const Tensor& value) {
 void Graph::infer(Node& node) const {
   InferenceContext context(node);
   try {
-    node.op->shape(context);
+    node.outputs = infer_outputs(*node.op, context);
   } catch (...) {
     rethrow_with({.site = node.site, .node = node.name, .op = node.op->name});
   }
-  node.outputs = context.take_outputs();
 }
 
 std::size_t Graph::size() const {

@@ -12,6 +12,7 @@
 #include "core/graph/error.h"
 #include "core/graph/graph.h"
 #include "core/graph/scopes.h"
+#include "core/graph/short_float.h"
 
 namespace towerflow {
 namespace {
@@ -149,6 +150,8 @@ Tensor pack_items(Graph& graph, const Items& items, const std::string& name, DTy
 }  // namespace
 
 Array cast_elements(const Array& array, DType wanted) {
+  if (is_short_float(array.dtype())) return cast_elements(widened(array), wanted);
+  if (is_short_float(wanted)) return narrowed(cast_elements(array, DType::float32), wanted);
   Array out(wanted, array.shape());
   bool done = false;
   dispatch_dtype(array.dtype(), [&]<class From>() {
@@ -214,6 +217,7 @@ Array to_array(const Nested& nested, std::optional<DType> wanted) {
   std::vector<const Nested*> leaves;
   collect(nested, 0, dims, leaves);
   const DType dtype = wanted ? *wanted : natural_dtype(leaves);
+  if (is_short_float(dtype)) return narrowed(to_array(nested, DType::float32), dtype);
   Array array(dtype, Shape(std::move(dims)));
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const Nested& leaf = *leaves[i];

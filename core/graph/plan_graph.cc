@@ -10,6 +10,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/graph_mutex.h"
 #include "core/graph/variable_attrs.h"
+#include "core/graph/widening.h"
 
 namespace towerflow {
 bool PlanGraph::replace(std::vector<Replacement> replacements) {
@@ -173,8 +174,7 @@ void infer_plan_node(PlanGraph& graph, PlanNode& node) {
   graph.update_input_variable(node);
   InferenceContext context(node.attrs, inputs, constants);
   try {
-    node.op->shape(context);
-    std::vector<OutputSpec> outputs = context.take_outputs();
+    std::vector<OutputSpec> outputs = infer_outputs(*node.op, context);
     for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
       // A shape promised by set_shape on the tape holds too, where the rule leaves it open.
       if (const auto merged = outputs[i].shape.merged(node.outputs[i].shape)) {

@@ -13,6 +13,7 @@
 #include "core/device/cpu/thread_pool.h"
 #include "core/device/flushed_denormals.h"
 #include "core/device/virtual_host.h"
+#include "core/graph/widening.h"
 #include "core/runtime/variable_locks.h"
 #include "core/runtime/variable_version.h"
 
@@ -467,9 +468,8 @@ class QueueRun {
     }
     for (const Array& value : values) constants.push_back(value.empty() ? nullptr : &value);
     InferenceContext context(instruction.attrs, specs, constants);
-    instruction.op->shape(context);
     std::vector<TensorDesc> outputs;
-    const auto found = context.take_outputs();
+    const std::vector<OutputSpec> found = infer_outputs(*instruction.op, context);
     for (std::size_t i = 0; i < found.size(); ++i) {
       const Shape declared = frame_.declared(instruction.outputs[i]).shape;
       outputs.push_back(

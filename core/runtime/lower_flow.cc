@@ -7,7 +7,7 @@
 namespace towerflow {
 
 /// Estimates the time of a loop. The number of its iterations is not known yet.
-static double estimated_seconds(const PlanLoop& loop) {
+static double seconds_of_loop(const PlanLoop& loop) {
   // Only the order of magnitude counts: if a loop seemed to take no time, what waits for it on
   // another queue would come before work that is ready.
   constexpr double kIterations = 20;
@@ -15,7 +15,7 @@ static double estimated_seconds(const PlanLoop& loop) {
   for (const PlanNode& node : loop.body.nodes) {
     if (node.dead || node.feed >= 0 || node.op->effect == Effect::variable) continue;
     seconds +=
-        node.loop ? estimated_seconds(*node.loop) : estimated_seconds(cost_in(loop.body, node));
+        node.loop ? seconds_of_loop(*node.loop) : estimated_seconds(cost_in(loop.body, node));
   }
   return kIterations * seconds;
 }
@@ -143,7 +143,7 @@ void Lowering::emit_loop(int id) {
   collect_variables(node, made);
   draft.writes = node.op->effect == Effect::writes_variable;
   made.cost = cost_of_node(node);
-  draft.seconds = estimated_seconds(loop);
+  draft.seconds = seconds_of_loop(loop);
   place_draft(id, std::move(draft));
   Draft& placed = drafts_.back();
   placed.after.insert(placed.after.end(), copies.begin(), copies.end());

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "core/graph/short_float.h"
 #include "ops/array/cast_loop.h"
 #include "ops/array/cast_value.h"
 #include "ops/array/indexed_slices.h"
@@ -20,7 +23,7 @@ struct CastAttrs {
 };
 
 bool castable(DType dtype) {
-  return dispatch_dtype(dtype, []<class T>() {});
+  return is_short_float(dtype) || dispatch_dtype(dtype, []<class T>() {});
 }
 
 std::vector<OptionalGradient> cast_gradient(const Operation& op,
@@ -66,6 +69,47 @@ std::optional<simd::Element> simd_element(DType dtype) {
       return std::nullopt;
   }
 }
+
+/// Casts from or to float16 and bfloat16 by way of float32, as TensorFlow does.
+class ShortCastKernel final : public CpuKernel {
+ public:
+  ShortCastKernel(const TensorDesc& from, const TensorDesc& to)
+      : from_(from.dtype),
+        to_(to.dtype),
+        elements_(to.shape.elements()),
+        widen_(cast_loop(from_, DType::float32)),
+        narrow_(cast_loop(DType::float32, to_)) {}
+  int slices(int) const override { return loop_slices(elements_); }
+  bool may_fail() const override { return false; }
+  void run(int, int slice, const void* const* inputs, void* const* outputs,
+           std::byte*) const override {
+    constexpr std::int64_t kAtOnce = 512;
+    const SliceRange part = slice_range(elements_, slices(0), slice, 64);
+    const auto from_bytes = static_cast<std::int64_t>(dtype_size(from_));
+    const auto to_bytes = static_cast<std::int64_t>(dtype_size(to_));
+    float numbers[kAtOnce];
+    for (std::int64_t at = part.begin; at < part.end; at += kAtOnce) {
+      const std::int64_t n = std::min(kAtOnce, part.end - at);
+      const void* from = static_cast<const std::byte*>(inputs[0]) + at * from_bytes;
+      void* to = static_cast<std::byte*>(outputs[0]) + at * to_bytes;
+      if (is_short_float(from_)) {
+        widen(from_, static_cast<const std::uint16_t*>(from), numbers, n);
+      } else {
+        widen_(from, numbers, n);
+      }
+      if (is_short_float(to_)) {
+        narrow(to_, numbers, static_cast<std::uint16_t*>(to), n);
+      } else {
+        narrow_(numbers, to, n);
+      }
+    }
+  }
+
+ private:
+  DType from_, to_;
+  std::int64_t elements_;
+  CastLoop widen_, narrow_;  // null where the numbers are short
+};
 
 class CastKernel final : public CpuKernel {
  public:
@@ -122,6 +166,18 @@ static void register_cast_ops(OpRegistry& registry) {
 }
 
 static void register_cast_kernels(KernelTable& table) {
+  table.add({.op = "Cast",
+             .label = "short",
+             .accepts =
+                 [](const KernelRequest& request) {
+                   return is_short_float(request.inputs[0].dtype) ||
+                          is_short_float(request.outputs[0].dtype);
+                 },
+             .prepare =
+                 [](const KernelRequest& request) {
+                   return sliced_kernel(
+                       std::make_unique<ShortCastKernel>(request.inputs[0], request.outputs[0]));
+                 }});
   table.add({.op = "Cast",
              .label = "simd",
              .accepts =

@@ -4,12 +4,15 @@
 
 #include "core/graph/constant.h"
 #include "core/graph/graph.h"
+#include "core/graph/short_float.h"
 #include "ops/array/cast_value.h"
 
 namespace towerflow {
 namespace {
 
 Array cast_array(const Array& from, DType to) {
+  if (is_short_float(from.dtype())) return cast_array(widened(from), to);
+  if (is_short_float(to)) return narrowed(cast_array(from, DType::float32), to);
   Array result(to, from.shape());
   bool done = false;
   dispatch_dtype(from.dtype(), [&]<class From>() {
@@ -41,6 +44,9 @@ Array with_shape(const Array& value, const Shape& shape) {
   if (value.elements() > shape.elements()) {
     throw ValueError(fmt::format("Too many elements provided. Takes at most {}, but got {}.",
                                  shape.elements(), value.elements()));
+  }
+  if (is_short_float(value.dtype())) {
+    return narrowed(with_shape(widened(value), shape), value.dtype());
   }
   Array result(value.dtype(), shape);
   if (value.dtype() == DType::string) {

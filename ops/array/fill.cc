@@ -5,6 +5,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
+#include "core/graph/short_float.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
@@ -73,6 +74,7 @@ std::unique_ptr<PreparedKernel> zeros_kernel(const KernelRequest& request) {
 
 /// Returns a scalar 0 or 1.
 Array scalar_of(DType dtype, bool one) {
+  if (is_short_float(dtype)) return narrowed(Array::scalar(one ? 1.0F : 0.0F), dtype);
   Array array(dtype, Shape{});
   if (dtype == DType::string && !one) return array;
   if (!dispatch_dtype(dtype, [&]<class T>() { array.data<T>()[0] = static_cast<T>(one); })) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/graph/op_builder.h"
+#include "core/graph/short_float.h"
 #include "ops/array/cast.h"
 #include "ops/family.h"
 #include "ops/math/binary_ops.h"
@@ -66,7 +67,7 @@ std::array<const char*, 2> argument_names(std::string_view op) {
 
 void check_operand_dtype(std::string_view op, DType dtype) {
   for (const BinaryRow& row : binary_rows()) {
-    if (op != row.op || row.accepts(dtype)) continue;
+    if (op != row.op || row.accepts(widened(dtype))) continue;
     throw TypeError(
         fmt::format("Value passed to parameter 'x' has DataType {}, which the op does "
                     "not take",

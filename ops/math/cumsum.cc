@@ -6,6 +6,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "core/graph/short_float.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
@@ -16,7 +17,7 @@ namespace towerflow {
 namespace {
 
 void require_numeric(DType dtype, Site site = {}) {
-  if (dtype != DType::bool_ && dispatch_dtype(dtype, []<class T>() {})) return;
+  if (dtype != DType::bool_ && dispatch_dtype(widened(dtype), []<class T>() {})) return;
   throw TypeError(fmt::format("Value passed to parameter 'x' has DataType {}, which the op does "
                               "not take",
                               dtype_name(dtype)),

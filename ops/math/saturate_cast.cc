@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/graph/op_builder.h"
+#include "core/graph/short_float.h"
 #include "ops/array/cast.h"
 #include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
@@ -72,14 +73,31 @@ std::unique_ptr<PreparedKernel> clip_by_value_kernel(const KernelRequest& reques
   });
 }
 
+/// Returns the lowest, or the highest, number of a dtype.
+long double limit_of(DType dtype, bool highest) {
+  if (dtype == DType::float16) return highest ? 65504 : -65504;
+  if (dtype == DType::bfloat16) return highest ? 0x1.FEp127L : -0x1.FEp127L;
+  long double limit = 0;
+  dispatch_dtype(dtype, [&]<class T>() {
+    limit = static_cast<long double>(highest ? std::numeric_limits<T>::max()
+                                             : std::numeric_limits<T>::lowest());
+  });
+  return limit;
+}
+
 /// Returns a scalar of dtype `in` that is the lowest, or the highest, number of both dtypes. A
 /// number that `in` cannot represent is moved towards zero.
 Array common_limit(DType in, DType out, bool highest) {
-  long double outer = 0;
-  dispatch_dtype(out, [&]<class T>() {
-    outer = static_cast<long double>(highest ? std::numeric_limits<T>::max()
-                                             : std::numeric_limits<T>::lowest());
-  });
+  const long double outer = limit_of(out, highest);
+  if (is_short_float(in)) {
+    const long double inner = limit_of(in, highest);
+    const auto value =
+        static_cast<float>(highest ? std::min(inner, outer) : std::max(inner, outer));
+    Array limit = narrowed(Array::scalar(value), in);
+    const auto rounded = static_cast<long double>(widened(limit).item<float>());
+    if (std::abs(rounded) > std::abs(outer)) --*static_cast<std::uint16_t*>(limit.raw());
+    return limit;
+  }
   Array limit;
   dispatch_dtype(in, [&]<class T>() {
     const auto inner = static_cast<long double>(highest ? std::numeric_limits<T>::max()

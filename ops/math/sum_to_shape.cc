@@ -4,6 +4,7 @@
 
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
+#include "core/graph/short_float.h"
 #include "ops/array/broadcast_to.h"
 #include "ops/array/cast_value.h"
 #include "ops/array/indexed_slices.h"
@@ -105,6 +106,10 @@ Tensor sum_to_shape_of(const Tensor& gradient, const Tensor& x, Site site) {
 }
 
 Tensor scalar_like(const Tensor& like, double value, Site site) {
+  if (is_short_float(like.dtype())) {
+    const Array number = narrowed(Array::scalar(static_cast<float>(value)), like.dtype());
+    return make_constant(like.graph(), number, "Const", site);
+  }
   Array array(like.dtype(), Shape{});
   if (!dispatch_dtype(like.dtype(),
                       [&]<class T>() { array.data<T>()[0] = cast_value<double, T>(value); })) {

@@ -9,6 +9,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "core/graph/short_float.h"
 #include "ops/array/cast.h"
 #include "ops/array/gather_nd.h"
 #include "ops/array/indexed_slices.h"
@@ -35,7 +36,7 @@ struct TopKAttrs {
 };
 
 std::string unordered_dtype(DType dtype) {
-  if (dtype != DType::bool_ && dispatch_dtype(dtype, []<class T>() {})) return "";
+  if (dtype != DType::bool_ && dispatch_dtype(widened(dtype), []<class T>() {})) return "";
   return fmt::format("Value passed to parameter 'input' has DataType {}, which has no order",
                      dtype_name(dtype));
 }

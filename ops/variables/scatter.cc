@@ -255,7 +255,7 @@ bool compares(const std::string& op) { return op == "ScatterMin" || op == "Scatt
 
 /// Throws TypeError if the variable's dtype does not suit the op, before values become constants.
 void require_scattered(const std::string& op, DType dtype, Site site) {
-  const bool real = dtype == DType::float32 || dtype == DType::float64;
+  const bool real = is_floating(dtype);
   const bool fits = takes_all(op) || real || (compares(op) ? is_index(dtype) : is_integer(dtype));
   if (fits) return;
   throw TypeError(fmt::format("Value passed to parameter 'ref' has DataType {} not in list of "

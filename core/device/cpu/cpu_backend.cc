@@ -8,8 +8,10 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/device/cpu/thread_pool.h"
+#include "core/device/cpu/widened_kernel.h"
 #include "core/device/host_event.h"
 #include "core/device/huge_pages.h"
+#include "core/device/short_operands.h"
 
 namespace towerflow {
 namespace {
@@ -74,7 +76,9 @@ void add_cpu_kernel(KernelEntry entry) {
 
 const KernelEntry* find_cpu_kernel(const KernelRequest& request) {
   table_in_use.store(true, std::memory_order_release);
-  return cpu_kernels().find(request);
+  if (!computes_short_floats(request)) return cpu_kernels().find(request);
+  const KernelEntry* entry = cpu_kernels().find(widened(request));
+  return entry == nullptr ? nullptr : &widened_entry(*entry);
 }
 
 std::shared_ptr<Backend> make_cpu_backend(const ConfigProto& config) {

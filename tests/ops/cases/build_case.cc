@@ -14,8 +14,6 @@
 namespace towerflow::testing {
 namespace {
 
-bool is_floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
-
 /// Returns a cotangent for `result`: fixed random numbers in -1 .. 1, or 0.75 everywhere if the
 /// graph does not know its shape.
 Tensor weights_like(const Tensor& result, std::size_t index) {

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
-
 #include "core/device/cpu/cpu_backend.h"
 #include "core/graph/gradient_registry.h"
 #include "ops/math/binary.h"
@@ -16,22 +14,16 @@
 
 using namespace towerflow;
 using testing::CaseReport;
+using testing::device_under_test;
 using testing::OpCase;
 
 namespace {
 
-std::string variable_or(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
-
-std::string device_under_test() { return variable_or("TOWERFLOW_TEST_DEVICE", "/device:CPU:0"); }
-
-bool is_filtered() { return !variable_or("TOWERFLOW_TEST_CASE", "").empty(); }
+bool is_filtered() { return !testing::cases_under_test().empty(); }
 
 /// Returns the cases selected by TOWERFLOW_TEST_CASE.
 std::vector<const OpCase*> chosen_cases() {
-  const std::string only = variable_or("TOWERFLOW_TEST_CASE", "");
+  const std::string only = testing::cases_under_test();
   std::vector<const OpCase*> chosen;
   for (const OpCase& one : testing::op_cases()) {
     if (one.name.starts_with(only)) chosen.push_back(&one);

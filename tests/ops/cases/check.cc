@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/device/backend_registry.h"
 #include "core/graph/scopes.h"
@@ -242,6 +243,16 @@ std::string check_gradients(const OpCase& one,
     }
   }
   return "";
+}
+
+std::string device_under_test() {
+  const char* device = std::getenv("TOWERFLOW_TEST_DEVICE");
+  return device == nullptr ? "/device:CPU:0" : device;
+}
+
+std::string cases_under_test() {
+  const char* names = std::getenv("TOWERFLOW_TEST_CASE");
+  return names == nullptr ? "" : names;
 }
 
 ConfigProto device_config(const std::string& device) {

@@ -32,6 +32,11 @@ CaseReport check_case(const OpCase& one, const std::string& device);
 std::string check_gradients(const OpCase& one,
                             const std::map<std::string, std::string>& overrides = {});
 
+/// Returns the device that $TOWERFLOW_TEST_DEVICE names, "/device:CPU:0" without it.
+std::string device_under_test();
+/// Returns the start of the names of the cases to check, $TOWERFLOW_TEST_CASE; "" for all.
+std::string cases_under_test();
+
 /// Returns session options that provide `device`: for SIM, a simulated accelerator, for GPU, one
 /// that is emulated on the host.
 ConfigProto device_config(const std::string& device);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "core/graph/short_float.h"
 #include "ops/array/placeholder.h"
 #include "tests/ops/cases/families.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 /// Returns the numbers of an Array, which must not have strings, as doubles.
 std::vector<double> as_doubles(const Array& array) {
+  if (is_short_float(array.dtype())) return as_doubles(widened(array));
   std::vector<double> values;
   dispatch_dtype(array.dtype(), [&]<class T>() {
     for (const T& value : array.flat<T>()) values.push_back(static_cast<double>(value));
@@ -24,6 +26,11 @@ std::vector<double> as_doubles(const Array& array) {
 
 Array CaseInput::array(std::size_t index, DType wanted) const {
   const DType own = dtype == DType::invalid ? wanted : dtype;
+  if (is_short_float(own)) {
+    CaseInput wide = *this;
+    wide.dtype = DType::float32;
+    return narrowed(wide.array(index, DType::float32), own);
+  }
   Array made(own, shape);
   std::mt19937 engine(static_cast<unsigned>(index) + 1);
   dispatch_dtype(own, [&]<class T>() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes golden/op_defs.txt: TensorFlow 2.21's definitions of the ops in golden/ops.txt.
+"""Writes golden/op_defs.txt: TensorFlow 2.21's definitions of the ops in golden/ops.txt, and
+golden/short_floats.txt: those that take float16 and bfloat16, and fewer dtypes than all.
 
 Each line has fields separated by tabs: op, arguments, results ("x: T" as op_signature.h reads them,
 joined by "; "), then "name type default" of each attribute in alphabetical order, with the default
@@ -74,3 +75,13 @@ def line(name):
 
 names = (HERE / "ops.txt").read_text().split()
 (HERE / "op_defs.txt").write_text("".join(line(name) + "\n" for name in names))
+
+
+def takes_short_floats(name):
+    """Returns whether a dtype attribute may be half and bfloat16, but not all dtypes."""
+    op = None if name.startswith("_") else op_def_registry.get(name)
+    allowed = [set(a.allowed_values.list.type) for a in op.attr if a.type == "type"] if op else []
+    return any({tf.float16.as_datatype_enum, tf.bfloat16.as_datatype_enum} <= types for types in allowed)
+
+
+(HERE / "short_floats.txt").write_text("".join(name + "\n" for name in names if takes_short_floats(name)))

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/graph/op_def.h"
+#include "core/graph/widening.h"
 
 using namespace towerflow;
 
@@ -103,4 +104,25 @@ TEST_CASE("op definitions: the list of ops that TensorFlow was asked about") {
   std::stringstream listed;
   listed << file.rdbuf();
   CHECK(listed.str() == names);
+}
+
+TEST_CASE("op definitions: ops take float16 and bfloat16 where TensorFlow's do") {
+  std::ifstream file("tests/ops/naming/golden/short_floats.txt");
+  std::set<std::string> theirs;
+  for (std::string name; std::getline(file, name);) theirs.insert(name);
+  CHECK(theirs.size() > 150);
+  // These move bytes, or find their dtype elsewhere.
+  const std::set<std::string> moving{"DecodeRaw", "Where"};
+  // TensorFlow takes all dtypes, has no such op, or takes float16 alone.
+  const std::set<std::string> more{
+      "Einsum",           "Equal",           "ListDiff",        "MatrixBandPart",
+      "MirrorPadGrad",    "NotEqual",        "ProductOfOthers", "Qr",
+      "ScatterNd",        "SparseApplyAdam", "SumToShape",      "TensorScatterAdd",
+      "TensorScatterSub", "Unique",          "UniqueWithCounts"};
+  for (const OpDef* op : OpRegistry::global().all()) {
+    CAPTURE(op->name);
+    const bool expected =
+        (theirs.contains(op->name) && !moving.contains(op->name)) || more.contains(op->name);
+    CHECK(takes_short_floats(*op) == expected);
+  }
 }
