@@ -7,6 +7,7 @@ namespace towerflow::cuda {
 #define TOWERFLOW_DECLARE(name) void add_##name##_kernels(CudaEntries& entries);
 TOWERFLOW_CUDA_FAMILIES(TOWERFLOW_DECLARE)
 #undef TOWERFLOW_DECLARE
+void add_widened_kernels(CudaEntries& entries);
 
 const CudaEntries& cuda_kernels() {
   static const CudaEntries entries = [] {
@@ -14,6 +15,7 @@ const CudaEntries& cuda_kernels() {
 #define TOWERFLOW_ADD(name) add_##name##_kernels(made);
     TOWERFLOW_CUDA_FAMILIES(TOWERFLOW_ADD)
 #undef TOWERFLOW_ADD
+    add_widened_kernels(made);  // behind all others
     return made;
   }();
   return entries;

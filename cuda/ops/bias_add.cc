@@ -43,7 +43,8 @@ void add_bias_add_kernels(CudaEntries& entries) {
                             DType::int32, DType::int64}),
                      prepare_bias_add});
   entries.push_back({"BiasAddGrad", "cuda",
-                     takes({DType::float32, DType::float64, DType::int32, DType::int64}),
+                     takes({DType::float32, DType::float64, DType::int32, DType::int64,
+                            DType::float16, DType::bfloat16}),
                      prepare_bias_add_grad});
 }
 

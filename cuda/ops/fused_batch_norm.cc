@@ -133,9 +133,9 @@ std::unique_ptr<PreparedKernel> prepare_batch_norm_grad(Device& device,
 
 void add_fused_batch_norm_kernels(CudaEntries& entries) {
   // Statistics are float32: images of float64 are for the CPU.
-  entries.push_back({"FusedBatchNormV3", "cuda", takes({DType::float32}), prepare_batch_norm});
-  entries.push_back(
-      {"FusedBatchNormGradV3", "cuda", takes({DType::float32}, 1), prepare_batch_norm_grad});
+  const auto images = {DType::float32, DType::float16, DType::bfloat16};
+  entries.push_back({"FusedBatchNormV3", "cuda", takes(images), prepare_batch_norm});
+  entries.push_back({"FusedBatchNormGradV3", "cuda", takes(images, 1), prepare_batch_norm_grad});
 }
 
 }  // namespace towerflow::cuda

@@ -39,11 +39,14 @@ std::unique_ptr<PreparedKernel> prepare_reduce(Device& device, const KernelReque
 }  // namespace
 
 void add_reduce_kernels(CudaEntries& entries) {
-  const auto numbers = {DType::float32, DType::float64, DType::int32, DType::int64};
+  const auto numbers = {DType::float32, DType::float64, DType::int32,
+                        DType::int64,   DType::float16, DType::bfloat16};
   for (const char* op : {"Sum", "Prod", "Max", "Min"}) {
     entries.push_back({op, "cuda", takes(numbers), prepare_reduce});
   }
-  entries.push_back({"Mean", "cuda", takes({DType::float32, DType::float64}), prepare_reduce});
+  entries.push_back({"Mean", "cuda",
+                     takes({DType::float32, DType::float64, DType::float16, DType::bfloat16}),
+                     prepare_reduce});
   for (const char* op : {"All", "Any"}) {
     entries.push_back({op, "cuda", takes({DType::bool_}), prepare_reduce});
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/graph/short_float.h"
 #include "ops/math/reduction_dims.h"
 
 namespace towerflow::cuda {
@@ -28,8 +29,10 @@ std::int64_t parts_of(const Device& device, std::int64_t blocks, std::int64_t el
   return std::clamp<std::int64_t>(std::min(wanted, elements / least), 1, kMostGridY);
 }
 
-cudaKernel_t reduction_kernel(Device& device, const ReductionSpec& spec, const char* form) {
-  return device.kernel(fmt::format("{}_{}_{}", spec.op, form, dtype_name(spec.dtype)));
+/// Returns the kernel of a form for numbers of a dtype; its results are not short.
+cudaKernel_t reduction_kernel(Device& device, const ReductionSpec& spec, const char* form,
+                              DType dtype) {
+  return device.kernel(fmt::format("{}_{}_{}", spec.op, form, dtype_name(dtype)));
 }
 
 }  // namespace
@@ -38,30 +41,34 @@ CudaReduction::CudaReduction(Device& device, const ReductionSpec& spec) {
   bool flags[kMaxKernelRank] = {};
   std::copy(spec.reduced.begin(), spec.reduced.end(), flags);
   const ReductionDims dims(spec.shape, flags);
-  const std::int64_t results = dims.count(false), elements = dims.count(true);
-  is_empty_ = results == 0;
+  const std::int64_t elements = dims.count(true);
+  results_ = dims.count(false);
+  is_empty_ = results_ == 0;
   if (is_empty_) return;
   const bool last = dims.rank > 0 && dims.reduced[dims.rank - 1];
   const bool columns = dims.rank == 2 && dims.reduced[0];
   const bool middle = dims.rank == 3 && dims.reduced[1] && dims.size[0] <= kMostGridY;
   if (dims.rank <= 1 || elements == 0 || (dims.rank == 2 && last)) {
-    plan_rows(device, spec, results, elements);
+    plan_rows(device, spec, results_, elements);
   } else if (columns || middle) {
     plan_columns(device, spec, middle ? dims.size[0] : 1, elements, dims.size[dims.rank - 1]);
   } else {
     plan_general(device, spec);
   }
+  if (!is_short_float(spec.dtype)) return;
+  rounding_ = device.kernel(fmt::format("Cast_float32_{}", dtype_name(spec.dtype)));
+  wide_at_ = rounded_to_pack(workspace_);
+  workspace_ = wide_at_ + static_cast<std::size_t>(results_) * sizeof(float);
 }
 
 void CudaReduction::plan_rows(Device& device, const ReductionSpec& spec, std::int64_t rows,
                               std::int64_t columns) {
-  const cudaKernel_t kernel = reduction_kernel(device, spec, "rows");
-  const auto pass = [&](std::int64_t length, std::int64_t parts, double divisor) {
+  const auto pass = [&](DType dtype, std::int64_t length, std::int64_t parts, double divisor) {
     const std::int64_t group = length >= kLongRow ? kBlock : kWarp;
     const std::int64_t blocks =
         std::min(divided_up(rows, kBlock / group), 16 * multiprocessors(device));
     return Pass{.form = Pass::Form::rows,
-                .kernel = kernel,
+                .kernel = reduction_kernel(device, spec, "rows", dtype),
                 .blocks = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(parts)),
                 .rows = rows,
                 .columns = length,
@@ -70,21 +77,20 @@ void CudaReduction::plan_rows(Device& device, const ReductionSpec& spec, std::in
   };
   constexpr std::int64_t kLeast = 8192;
   const std::int64_t parts = parts_of(device, rows, columns, kLeast);
-  passes_.push_back(pass(columns, parts, parts == 1 ? spec.divisor : 1));
+  passes_.push_back(pass(spec.dtype, columns, parts, parts == 1 ? spec.divisor : 1));
   if (parts == 1) return;
-  passes_.push_back(pass(parts, 1, spec.divisor));
-  workspace_ = static_cast<std::size_t>(rows * parts) * dtype_size(spec.dtype);
+  passes_.push_back(pass(widened(spec.dtype), parts, 1, spec.divisor));
+  workspace_ = static_cast<std::size_t>(rows * parts) * dtype_size(widened(spec.dtype));
 }
 
 void CudaReduction::plan_columns(Device& device, const ReductionSpec& spec, std::int64_t outer,
                                  std::int64_t rows, std::int64_t columns) {
-  const cudaKernel_t kernel = reduction_kernel(device, spec, "columns");
-  const auto pack = static_cast<std::int64_t>(16 / dtype_size(spec.dtype));
+  const auto pack = static_cast<std::int64_t>(16 / dtype_size(widened(spec.dtype)));
   const bool packed = columns % pack == 0;
   const std::int64_t tiles = divided_up(packed ? columns / pack : columns, kBlock);
-  const auto pass = [&](std::int64_t length, std::int64_t parts, double divisor) {
+  const auto pass = [&](DType dtype, std::int64_t length, std::int64_t parts, double divisor) {
     return Pass{.form = Pass::Form::columns,
-                .kernel = kernel,
+                .kernel = reduction_kernel(device, spec, "columns", dtype),
                 .blocks = dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(outer),
                                static_cast<unsigned>(parts)),
                 .rows = length,
@@ -95,10 +101,10 @@ void CudaReduction::plan_columns(Device& device, const ReductionSpec& spec, std:
   check_32_bits(tiles, spec.op.c_str());
   constexpr std::int64_t kLeast = 128;
   const std::int64_t parts = parts_of(device, tiles * outer, rows, kLeast);
-  passes_.push_back(pass(rows, parts, parts == 1 ? spec.divisor : 1));
+  passes_.push_back(pass(spec.dtype, rows, parts, parts == 1 ? spec.divisor : 1));
   if (parts == 1) return;
-  passes_.push_back(pass(parts, 1, spec.divisor));
-  workspace_ = static_cast<std::size_t>(outer * parts * columns) * dtype_size(spec.dtype);
+  passes_.push_back(pass(widened(spec.dtype), parts, 1, spec.divisor));
+  workspace_ = static_cast<std::size_t>(outer * parts * columns) * dtype_size(widened(spec.dtype));
 }
 
 void CudaReduction::plan_general(Device& device, const ReductionSpec& spec) {
@@ -111,7 +117,7 @@ void CudaReduction::plan_general(Device& device, const ReductionSpec& spec) {
   }
   const std::int64_t results = dims.count(false);
   passes_.push_back({.form = Pass::Form::general,
-                     .kernel = reduction_kernel(device, spec, "general"),
+                     .kernel = reduction_kernel(device, spec, "general", spec.dtype),
                      .blocks = blocks_for(device, results * kWarp),
                      .rows = results,
                      .columns = dims.count(true),
@@ -130,9 +136,15 @@ void CudaReduction::launch_pass(CudaQueue& queue, const Pass& pass, const void* 
 
 void CudaReduction::run(CudaQueue& queue, const void* x, void* y, std::byte* workspace) const {
   if (is_empty_) return;
-  if (passes_.size() == 1) return launch_pass(queue, passes_[0], x, y);
-  launch_pass(queue, passes_[0], x, workspace);
-  launch_pass(queue, passes_[1], workspace, y);
+  void* const result = rounding_ == nullptr ? y : workspace + wide_at_;
+  if (passes_.size() == 1) {
+    launch_pass(queue, passes_[0], x, result);
+  } else {
+    launch_pass(queue, passes_[0], x, workspace);
+    launch_pass(queue, passes_[1], workspace, result);
+  }
+  if (rounding_ == nullptr) return;
+  launch(queue, rounding_, blocks_for(queue.device(), results_), result, y, results_);
 }
 
 std::unique_ptr<PreparedKernel> prepare_reduction(Device& device, const ReductionSpec& spec,

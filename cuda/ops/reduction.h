@@ -17,7 +17,8 @@ struct ReductionSpec {
   double divisor = 1;
 };
 
-/// A reduction in a fixed order, in one launch or two.
+/// A reduction in a fixed order, in one launch or two. Results in float16 and bfloat16 are rounded
+/// from float32 by another one.
 class CudaReduction {
  public:
   CudaReduction(Device& device, const ReductionSpec& spec);
@@ -44,6 +45,9 @@ class CudaReduction {
 
   std::vector<Pass> passes_;
   std::size_t workspace_ = 0;
+  cudaKernel_t rounding_ = nullptr;  ///< for short results
+  std::size_t wide_at_ = 0;          ///< where their float32 form is in the workspace
+  std::int64_t results_ = 0;
   bool is_empty_ = false;  ///< whether there is no result
 };
 

@@ -67,7 +67,7 @@ std::unique_ptr<PreparedKernel> prepare_sparse(Device& device, const KernelReque
 }  // namespace
 
 void add_softmax_kernels(CudaEntries& entries) {
-  const auto floats = takes({DType::float32, DType::float64});
+  const auto floats = takes({DType::float32, DType::float64, DType::float16, DType::bfloat16});
   entries.push_back({"Softmax", "cuda", floats, prepare_softmax});
   entries.push_back({"LogSoftmax", "cuda", floats, prepare_softmax});
   entries.push_back({"SoftmaxCrossEntropyWithLogits", "cuda", floats, prepare_cross_entropy});

@@ -29,7 +29,8 @@ std::unique_ptr<PreparedKernel> prepare_sum_to_shape(Device& device, const Kerne
 void add_sum_to_shape_kernels(CudaEntries& entries) {
   entries.push_back({"SumToShape",
                      "cuda",
-                     takes({DType::float32, DType::float64, DType::int32, DType::int64}),
+                     takes({DType::float32, DType::float64, DType::int32, DType::int64,
+                            DType::float16, DType::bfloat16}),
                      prepare_sum_to_shape,
                      {1}});
 }
