@@ -10,6 +10,7 @@
 #include "core/device/cpu/cpu_backend.h"
 #include "core/graph/op_def.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/widening.h"
 #include "tests/ops/cases/op_dtypes.h"
 
 namespace towerflow {
@@ -27,7 +28,8 @@ variable the same test checks that the page is up to date. [add-an-op.md](add-an
 Arguments, results and attributes have TensorFlow's names. `T` and similar names are dtypes or numbers, inferred from
 the arguments. `x: N * T` is a list of tensors of one dtype, `x: list(T)` a list of tensors of several dtypes,
 `Ref(T)` a variable. Dtypes are those that the shape rule and a kernel accept; *numbers* are float32, float64, int32,
-int64 and uint8, *any* means these, bool and string. Attributes without `=` must be given, attributes in parentheses
+int64 and uint8, *any* means these, bool and string, *short* float16 and bfloat16, which are computed in
+[float32](mixed-precision.md). Attributes without `=` must be given, attributes in parentheses
 have only that value here, and names that begin with `_` belong to the library. Kernels are those of the CPU backend,
 in order of preference; simulated accelerators share them. Fusions are the [rules](rewrites.md#rules) whose patterns
 contain the op. *Chain*: the op can be a step of an `_Elementwise`. *Not in TensorFlow*: a GraphDef has
@@ -111,6 +113,10 @@ std::string dtypes_text(const OpDef& op, const testing::OpDtypes& dtypes) {
     }
     for (const DType dtype : rest) names.push_back(dtype_name(dtype));
     if (accepted.size() == testing::all_dtypes().size()) names = {"any"};
+    // The statistics of a batch normalisation, U, are float32.
+    if (takes_short_floats(op) && attr != "U" && accepted.contains(DType::float32)) {
+      names.push_back("short");
+    }
     texts.push_back(fmt::format("`{}`: {}", attr, fmt::join(names, ", ")));
   }
   return fmt::format("{}", fmt::join(texts, "; "));
