@@ -7,6 +7,7 @@
 #include <new>
 
 #include "core/graph/error.h"
+#include "core/graph/short_float.h"
 
 namespace towerflow {
 namespace {
@@ -89,6 +90,9 @@ std::string Array::text(std::size_t limit) const {
     if (i > 0) text += ", ";
     if (dtype_ == DType::string) {
       text += fmt::format("'{}'", static_cast<const std::string*>(raw())[i]);
+    } else if (is_short_float(dtype_)) {
+      const auto bits = static_cast<const std::uint16_t*>(raw())[i];
+      text += fmt::format("{}", with_fewest_digits(dtype_, bits));
     } else if (!dispatch_dtype(dtype_, [&]<class T>() {
                  const T value = static_cast<const T*>(raw())[i];
                  if constexpr (sizeof(T) == 1 && !std::is_same_v<T, bool>) {

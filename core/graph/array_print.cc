@@ -8,7 +8,7 @@
 #include <limits>
 #include <ostream>
 
-#include "core/graph/array.h"
+#include "core/graph/short_float.h"
 
 namespace towerflow {
 namespace {
@@ -159,6 +159,13 @@ std::ostream& types::operator<<(std::ostream& out, const Array& array) {
     for (const std::int64_t place : places) {
       words.push_back(fmt::format("'{}'", array.data<std::string>()[place]));
     }
+  } else if (is_short_float(array.dtype())) {
+    const auto* bits = static_cast<const std::uint16_t*>(array.raw());
+    std::vector<float> values;
+    for (const std::int64_t place : places) {
+      values.push_back(with_fewest_digits(array.dtype(), bits[place]));
+    }
+    words = words_of(values);
   } else if (!dispatch_dtype(array.dtype(), [&]<class T>() {
                std::vector<T> values;
                for (const std::int64_t place : places) values.push_back(array.data<T>()[place]);

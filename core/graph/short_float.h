@@ -81,6 +81,10 @@ inline void narrow(DType dtype, const float* from, std::uint16_t* to, std::int64
   }
 }
 
+/// Returns the float32 number with the fewest decimal digits that rounds to a short number: that
+/// for 0.1 in float16, which is 0.0999755859375, is 0.1.
+float with_fewest_digits(DType dtype, std::uint16_t bits);
+
 /// Returns the numbers of a short Array in float32, and those of a float32 one in a short dtype.
 Array widened(const Array& array);
 Array narrowed(const Array& array, DType dtype);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/graph/short_float.h"
+
 namespace towerflow {
 namespace {
 
@@ -22,6 +24,11 @@ std::string floating_text(T value) {
 std::string summarized_element(DType dtype, const void* data, std::int64_t index) {
   if (dtype == DType::string) return static_cast<const std::string*>(data)[index];
   std::string text = "?";
+  if (is_short_float(dtype)) {
+    float value = 0;
+    widen(dtype, static_cast<const std::uint16_t*>(data) + index, &value, 1);
+    return floating_text(value);
+  }
   dispatch_dtype(dtype, [&]<class T>() {
     const T value = static_cast<const T*>(data)[index];
     if constexpr (std::is_floating_point_v<T>)

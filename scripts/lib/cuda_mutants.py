@@ -80,7 +80,7 @@ def command(test):
     if kind == "kernels":
         return ["tests/cuda/test_cuda_kernels", f"-sf=*{name}.cc"], {}
     if kind == "ops":
-        return (["tests/test_ops_cases", "--test-case=every case: kernels*"],
+        return (["tests/test_ops_cases", "--test-case=every case: kernels*,every case in float16*"],
                 {"TOWERFLOW_TEST_DEVICE": "/device:GPU:0", "TOWERFLOW_TEST_CASE": name})
     return ["tests/test_cuda_" + kind], {}
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/short_float.h"
 #include "tests/support/cuda_devices.h"
 #include "towerflow/tf.h"
 
@@ -80,6 +81,12 @@ float largest_difference(const std::vector<float>& a, const std::vector<float>& 
   return largest;
 }
 
+std::vector<float> numbers(const Array& array) {
+  const Array wide = widened(array);
+  const auto all = wide.flat<float>();
+  return {all.begin(), all.end()};
+}
+
 ConfigProto on_gpus() {
   ConfigProto config;
   config.cuda = testing::cuda_devices(2);
@@ -117,6 +124,36 @@ TEST_CASE("layers in bfloat16 on GPUs train as on CPUs") {
   for (const std::size_t step : {0, 1, 2, 3}) {
     CAPTURE(step);
     CHECK(gpu.losses[step] == doctest::Approx(cpu.losses[step]).epsilon(2e-2));
+  }
+}
+
+TEST_CASE("variables in float16 have the same values whatever computes the towers") {
+  const auto trained_on = [](ConfigProto config, VariableHome home) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    tf::set_random_seed(1);
+    tf::train::AdamOptimizer opt(0.01, {.epsilon = 1e-3});
+    const tf::parallel::Towers towers(
+        opt,
+        [](int tower, const std::string&) {
+          const Tensor x = tf::constant({{0.5, 1.0, 2.0}}, {.dtype = tf::float16}) * (tower + 1);
+          return tf::reduce_sum(
+              tf::square(tf::layers::dense(x, 4, {.activation = tf::nn::relu, .name = "dense"})));
+        },
+        {.num_towers = 2, .home = home});
+    config.allow_soft_placement = true;
+    Session session(graph, config);
+    session.run(tf::global_variables_initializer());
+    for (int step = 0; step < 3; ++step) session.run(towers.train_op);
+    return session.run(graph.get_tensor_by_name("dense/kernel:0"));
+  };
+  const Array expected = trained_on({}, VariableHome::host);
+  CHECK(expected.dtype() == DType::float16);
+  for (const VariableHome home :
+       {VariableHome::host, VariableHome::device, VariableHome::mirrored}) {
+    CHECK(trained_on({.simulated = {.count = 2}}, home) == expected);
+    const Array found = trained_on(on_gpus(), home);
+    CHECK(largest_difference(numbers(found), numbers(expected)) < 2e-3F);
   }
 }
 

@@ -8,12 +8,14 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "autodiff/gradients.h"
 #include "core/graph/scopes.h"
 #include "core/runtime/session.h"
 #include "ops/array/cast.h"
 #include "ops/array/constant.h"
+#include "ops/data_flow/assert.h"
 #include "ops/math/binary.h"
 #include "ops/math/matmul.h"
 #include "ops/math/reduce.h"
@@ -185,6 +187,24 @@ TEST_CASE("the logarithm of the gamma function, whose second derivative takes no
   Session session;
   const Tensor found = cast(lgamma(constant({4.0}, {.dtype = float16})), float32);
   CHECK(session.run(found) == Array::of(Shape{1}, std::vector<float>{1.7919921875F}));
+}
+
+TEST_CASE("short numbers are printed with the digits that tell them apart") {
+  const auto text = [](DType dtype, const std::vector<float>& numbers) {
+    std::ostringstream out;
+    const auto size = static_cast<std::int64_t>(numbers.size());
+    const Array array = narrowed(Array::of(Shape{size}, numbers), dtype);
+    out << array << " " << array.text();
+    return out.str();
+  };
+  CHECK(text(float16, {0.1F, 7.5F}) == "[0.1 7.5] float16 (2,) [0.1, 7.5]");
+  CHECK(text(bfloat16, {1.0F / 3, -INFINITY}) == "[0.334  -inf] bfloat16 (2,) [0.334, -inf]");
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = constant({0.1, 3.0}, {.dtype = float16});
+  Session session;
+  CHECK_THROWS_WITH_AS(session.run(Assert(constant(false), {x})),
+                       doctest::Contains("[0.0999755859 3]"), errors::InvalidArgumentError);
 }
 
 TEST_CASE("ops do not mix short dtypes with others") {
