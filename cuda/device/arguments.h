@@ -168,6 +168,8 @@ struct AverageList {
 
 /// Most steps of a chain, and most inputs.
 inline constexpr int kMaxSteps = 24, kMaxInputs = 12;
+/// How many neighbours a thread of a chain takes at once.
+inline constexpr int kChainPack = 4;
 
 /// A chain of elementwise ops on float32 (_Elementwise): every step computes one value from inputs
 /// and values of earlier steps; the last is the result. Truth values are 1 and 0; inputs and
