@@ -135,13 +135,23 @@ ActiveLaunch::~ActiveLaunch() {
 using towerflow::cuda::host::access;
 using towerflow::cuda::host::aligned_access;
 
+/// Exports a function for kernels that are compiled while the program runs (host_compiler.cc).
+#define TOWERFLOW_EXPORT(name, ...) \
+  [[gnu::alias(#name)]] TOWERFLOW_CUDA_VISIBLE void __wrap_##name(__VA_ARGS__);
+
 #define TOWERFLOW_HOOKS(bytes)                                                           \
   void __tsan_read##bytes(void* at) { aligned_access<bytes>(at, false); }                \
   void __tsan_write##bytes(void* at) { aligned_access<bytes>(at, true); }                \
   void __tsan_unaligned_read##bytes(void* at) { access(at, bytes, false); }              \
   void __tsan_unaligned_write##bytes(void* at) { access(at, bytes, true); }              \
   void __tsan_volatile_read##bytes(void* at) { aligned_access<bytes>(at, false, true); } \
-  void __tsan_volatile_write##bytes(void* at) { aligned_access<bytes>(at, true, true); }
+  void __tsan_volatile_write##bytes(void* at) { aligned_access<bytes>(at, true, true); } \
+  TOWERFLOW_EXPORT(__tsan_read##bytes, void*)                                            \
+  TOWERFLOW_EXPORT(__tsan_write##bytes, void*)                                           \
+  TOWERFLOW_EXPORT(__tsan_unaligned_read##bytes, void*)                                  \
+  TOWERFLOW_EXPORT(__tsan_unaligned_write##bytes, void*)                                 \
+  TOWERFLOW_EXPORT(__tsan_volatile_read##bytes, void*)                                   \
+  TOWERFLOW_EXPORT(__tsan_volatile_write##bytes, void*)
 
 extern "C" {
 TOWERFLOW_HOOKS(1)
@@ -154,4 +164,9 @@ void __tsan_write_range(void* at, std::size_t bytes) { access(at, bytes, true); 
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
+TOWERFLOW_EXPORT(__tsan_read_range, void*, std::size_t)
+TOWERFLOW_EXPORT(__tsan_write_range, void*, std::size_t)
+TOWERFLOW_EXPORT(__tsan_init)
+TOWERFLOW_EXPORT(__tsan_func_entry, void*)
+TOWERFLOW_EXPORT(__tsan_func_exit)
 }

@@ -1,7 +1,8 @@
 #pragma once
 
 // What kernels use on the host in place of CUDA's built-in variables and functions. Only
-// cuda/device/kernel.cuh includes this.
+// cuda/device/kernel.cuh includes this. The plug-in exports it for kernels that are compiled while
+// the program runs.
 
 #include <vector_types.h>
 
@@ -11,21 +12,24 @@
 #include <type_traits>
 #include <utility>
 
+#include "cuda/host/visible.h"
+
 namespace towerflow::cuda::host {
 
-uint3 thread_index();
-uint3 block_index();
-dim3 block_size();
-dim3 grid_size();
+TOWERFLOW_CUDA_VISIBLE uint3 thread_index();
+TOWERFLOW_CUDA_VISIBLE uint3 block_index();
+TOWERFLOW_CUDA_VISIBLE dim3 block_size();
+TOWERFLOW_CUDA_VISIBLE dim3 grid_size();
 
 /// __syncthreads
-void meet_block();
+TOWERFLOW_CUDA_VISIBLE void meet_block();
 
 /// From which lane of its warp a thread gets a value.
 enum class Exchange { none, lane, up, down, exclusive_or, ballot };
 
 /// Waits for the lanes of the mask, which call it with the same `kind`. `none` returns `value`.
-std::uint64_t exchange(Exchange kind, unsigned mask, std::uint64_t value, unsigned lane, int width);
+TOWERFLOW_CUDA_VISIBLE std::uint64_t exchange(Exchange kind, unsigned mask, std::uint64_t value,
+                                              unsigned lane, int width);
 
 /// The bits of a number of up to 8 bytes travel between the lanes.
 template <class T>
@@ -39,14 +43,15 @@ T exchange_value(Exchange kind, unsigned mask, T value, unsigned lane, int width
   return std::bit_cast<T>(static_cast<Bits>(got));
 }
 
-void* shared_variable(const void* site, std::size_t bytes, std::size_t alignment);
-void* dynamic_shared();
+TOWERFLOW_CUDA_VISIBLE void* shared_variable(const void* site, std::size_t bytes,
+                                             std::size_t alignment);
+TOWERFLOW_CUDA_VISIBLE void* dynamic_shared();
 
 /// Registers a kernel when it goes out of scope.
 ///
 /// Files of kernels use no containers of the standard library: their instrumented copies of its
 /// functions would replace those that the emulation calls.
-class KernelRecord {
+class TOWERFLOW_CUDA_VISIBLE KernelRecord {
  public:
   KernelRecord(const char* name, unsigned max_threads, std::size_t static_shared, bool meets,
                void (*thread)(void* const*));

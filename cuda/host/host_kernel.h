@@ -40,6 +40,16 @@ TOWERFLOW_CUDA_VISIBLE void add_kernel(const HostKernel& kernel);
 TOWERFLOW_CUDA_VISIBLE const HostKernel* find_kernel(std::string_view name);
 TOWERFLOW_CUDA_VISIBLE std::span<const HostKernel> kernels();
 
+/// While it lives, kernels that the calling thread registers are added to a list of their own: they
+/// can be unloaded.
+class CollectKernels {
+ public:
+  explicit CollectKernels(std::vector<HostKernel>& kernels);
+  ~CollectKernels();
+  CollectKernels(const CollectKernels&) = delete;
+  CollectKernels& operator=(const CollectKernels&) = delete;
+};
+
 struct Launch {
   dim3 blocks, threads;
   std::size_t shared = 0;  ///< dynamic shared memory, bytes

@@ -14,13 +14,14 @@ namespace towerflow::cuda::host {
 TOWERFLOW_CUDA_CUBLASLT(TOWERFLOW_ENTRY)
 TOWERFLOW_CUDA_CUDNN(TOWERFLOW_ENTRY)
 TOWERFLOW_CUDA_NCCL(TOWERFLOW_ENTRY)
+TOWERFLOW_CUDA_NVRTC(TOWERFLOW_ENTRY)
 #undef TOWERFLOW_ENTRY
 
 /// Fill the entries of one library each.
 TOWERFLOW_CUDA_VISIBLE void fill_cublaslt(Table& table);
 TOWERFLOW_CUDA_VISIBLE void fill_cudnn(Table& table);
 TOWERFLOW_CUDA_VISIBLE void fill_nccl(Table& table);
-/// Fills in the real compiler, which needs no driver. Returns what is missing, empty if nothing is.
+/// Returns what is missing, empty if nothing is.
 TOWERFLOW_CUDA_VISIBLE std::string fill_nvrtc(Table& table);
 
 }  // namespace towerflow::cuda::host

@@ -27,8 +27,10 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJi
                                 unsigned, cudaLibraryOption*, void**, unsigned) {
   return call([&](State& state, Lock&) {
     if (library == nullptr || code == nullptr) return cudaErrorInvalidValue;
-    *library = state.libraries.add(
-        std::make_shared<LoadedLibrary>(LoadedLibrary{.is_image = is_program(code)}));
+    const auto loaded = std::make_shared<LoadedLibrary>();
+    if (HostObject::is_image(code)) loaded->object = HostObject::load(code);
+    loaded->is_image = loaded->object != nullptr || is_program(code);
+    *library = state.libraries.add(loaded);
     return cudaSuccess;
   });
 }
@@ -49,7 +51,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t handle, con
     if (kernel == nullptr || name == nullptr) return cudaErrorInvalidValue;
     if (library == nullptr) return cudaErrorInvalidResourceHandle;
     if (!library->is_image) return cudaErrorInvalidKernelImage;
-    const HostKernel* found = find_kernel(name);
+    const std::shared_ptr<const HostKernel> found = library->find(name);
     if (found == nullptr) return cudaErrorSymbolNotFound;
     const auto [at, added] = library->kernels.try_emplace(name);
     if (added) {

@@ -25,7 +25,7 @@ class Arguments {
 };
 
 struct KernelStep {
-  const HostKernel* kernel = nullptr;
+  std::shared_ptr<const HostKernel> kernel{};
   Launch launch{};
   std::shared_ptr<const Arguments> arguments{};
 };

@@ -35,4 +35,18 @@ inline const Table* real_cublaslt() {
   return library == nullptr ? nullptr : &table;
 }
 
+/// The same of NVRTC, which compiles without a driver.
+inline const Table* real_nvrtc() {
+  static Table table;
+  static void* const library = [] {
+    void* const opened = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_GLOBAL);
+    if (opened == nullptr) return opened;
+#define TOWERFLOW_ENTRY(name) table.name = reinterpret_cast<types::name>(dlsym(opened, #name));
+    TOWERFLOW_CUDA_NVRTC(TOWERFLOW_ENTRY)
+#undef TOWERFLOW_ENTRY
+    return opened;
+  }();
+  return library == nullptr ? nullptr : &table;
+}
+
 }  // namespace towerflow::cuda::testing
