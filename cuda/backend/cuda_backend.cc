@@ -58,7 +58,12 @@ void CudaBackend::add_entries() {
     std::sort(on_host.begin(), on_host.end());
     kernels_.add({.op = entry.op,
                   .label = emulated() ? "host emulation, " + entry.label : entry.label,
-                  .accepts = entry.accepts,
+                  .accepts =
+                      [this, &entry](const KernelRequest& request) {
+                        return (!entry.accepts || entry.accepts(request)) &&
+                               (!entry.works_on ||
+                                entry.works_on(*device(request.device), request));
+                      },
                   .prepare =
                       [this, prepare = &entry.prepare](const KernelRequest& request) {
                         Device& own = *device(request.device);

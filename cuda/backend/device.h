@@ -44,6 +44,11 @@ class Device : public std::enable_shared_from_this<Device> {
   void select() const { driver_->select(number_); }
 
   cudaKernel_t kernel(const std::string& name) const { return driver_->kernel(name); }
+  /// Returns a kernel that is compiled for this card; null if NVRTC is missing or refuses it.
+  cudaKernel_t compiled(const KernelSource& source) const {
+    select();
+    return driver_->compiled_kernels().find(properties(), source);
+  }
   /// Returns the handle of cuBLASLt.
   cublasLtHandle_t blas();
   /// Returns a handle of cuDNN that no stream uses, for plans; hold `planning` meanwhile.

@@ -12,6 +12,7 @@
 
 #include "core/device/cuda_devices.h"
 #include "core/device/pinned_memory.h"
+#include "cuda/backend/compiled_kernels.h"
 #include "cuda/backend/peers.h"
 #include "cuda/table/layer.h"
 #include "cuda/table/source.h"
@@ -56,6 +57,7 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   void select(int device) const;
   /// Returns the kernel of a name. Throws InternalError if there is none.
   cudaKernel_t kernel(const std::string& name);
+  CompiledKernels& compiled_kernels() { return compiled_; }
   /// Returns the communicators of NCCL for these cards; those who use them share them.
   std::shared_ptr<Clique> clique(const std::vector<int>& cards);
   /// Ends all calls of NCCL after an error of a device, for which other devices would wait.
@@ -89,6 +91,7 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   const Table* table_ = nullptr;
   std::vector<cudaDeviceProp> devices_;
   std::vector<cudaLibrary_t> images_;
+  CompiledKernels compiled_{*this};
   PeerLinks links_;
   std::atomic<std::uint64_t> host_memory_version_{0};
   std::mutex mutex_;

@@ -21,6 +21,8 @@ struct CudaEntry {
   /// More inputs, as the begin of a slice, whose values must be known before the run; the host runs
   /// the op if they are not.
   std::vector<int> known_inputs{};
+  /// Returns whether it works on this device for operands that it accepts; empty: always.
+  std::function<bool(const Device&, const KernelRequest&)> works_on{};
 };
 
 /// The entries, in order of preference for each op.

@@ -10,7 +10,7 @@ cuda_options=(-Dtests=true -Dverify=true -Doptimization=1)
 
 # What run_cuda_tests runs.
 # shellcheck disable=SC2034
-run_targets=(tests/test_ops_cases tests/test_cuda_{training,models,strategies}
+run_targets=(tests/test_ops_cases tests/test_cuda_{chains,training,models,strategies}
   tests/test_models_strategies)
 
 # build_cuda_tests TARGET...: ends the script if CUDA is not installed, or if the build fails.
@@ -23,8 +23,8 @@ build_cuda_tests() {
   build "$dir" "$@" || exit "$build_failed"
 }
 
-# run_cuda_tests DEVICES [COMMAND...]: the op table, training, all models and strategies on these
-# devices; prints failures alone. Returns how many failed. COMMAND runs the programs.
+# run_cuda_tests DEVICES [COMMAND...]: the op table, compiled chains, training, all models and
+# strategies on these devices; prints failures alone. Returns how many failed. COMMAND runs the programs.
 run_cuda_tests() {
   local devices=$1 failed=0
   shift
@@ -33,7 +33,7 @@ run_cuda_tests() {
   TOWERFLOW_TEST_DEVICE=/device:GPU:0 run_quietly "$@" "$dir/tests/test_ops_cases" \
     --test-case='every case: kernels*' || failed=$((failed + 1))
   local name
-  for name in training models strategies; do
+  for name in chains training models strategies; do
     run_quietly "$@" "$dir/tests/test_cuda_$name" || failed=$((failed + 1))
   done
   TOWERFLOW_STRATEGIES=all run_quietly "$@" "$dir/tests/test_models_strategies" --test-case='every strategy*' ||
