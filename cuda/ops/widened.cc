@@ -104,17 +104,24 @@ bool is_widened(const KernelRequest& request) {
 void add_widened_kernels(CudaEntries& entries) {
   const CudaEntries all = entries;
   for (const CudaEntry& entry : all) {
-    entries.push_back({entry.op, entry.label,
-                       [accepts = entry.accepts](const KernelRequest& request) {
-                         return is_widened(request) && (!accepts || accepts(widened(request)));
-                       },
-                       [prepare = entry.prepare](Device& device, const KernelRequest& request)
-                           -> std::unique_ptr<PreparedKernel> {
-                         auto inner = prepare(device, widened(request));
-                         if (inner == nullptr) return nullptr;
-                         return std::make_unique<WidenedKernel>(device, std::move(inner), request);
-                       },
-                       entry.known_inputs});
+    CudaEntry twin = entry;
+    twin.accepts = [accepts = entry.accepts](const KernelRequest& request) {
+      return is_widened(request) && (!accepts || accepts(widened(request)));
+    };
+    twin.prepare = [prepare = entry.prepare](
+                       Device& device,
+                       const KernelRequest& request) -> std::unique_ptr<PreparedKernel> {
+      auto inner = prepare(device, widened(request));
+      if (inner == nullptr) return nullptr;
+      return std::make_unique<WidenedKernel>(device, std::move(inner), request);
+    };
+    if (entry.works_on) {
+      twin.works_on = [works_on = entry.works_on](const Device& device,
+                                                  const KernelRequest& request) {
+        return works_on(device, widened(request));
+      };
+    }
+    entries.push_back(std::move(twin));
   }
 }
 
