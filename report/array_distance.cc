@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/graph/error.h"
+#include "core/graph/short_float.h"
 
 namespace towerflow::report {
 namespace {
@@ -66,34 +67,6 @@ void measure(const Array& a, const Array& b, ArrayDistance& found) {
   if (found.equal() && squares_apart == 0) return;
   found.relative = apart_most / largest;
   found.root_square = std::sqrt(squares_apart / squares);
-}
-
-/// Returns the value of the bits of a float16 or bfloat16.
-float value_of_bits(std::uint16_t bits, DType dtype) {
-  if (dtype == DType::bfloat16) {
-    const std::uint32_t wide = std::uint32_t{bits} << 16;
-    float value;
-    std::memcpy(&value, &wide, sizeof(value));
-    return value;
-  }
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  float value = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024),
-                           exponent == 0 ? -24 : exponent - 25);
-  if (exponent == 31) {
-    value = fraction == 0 ? std::numeric_limits<float>::infinity()
-                          : std::numeric_limits<float>::quiet_NaN();
-  }
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
-/// Returns floats of 16 bits as float32.
-Array widened(const Array& array) {
-  Array wide(float32, array.shape());
-  const auto* bits = static_cast<const std::uint16_t*>(array.raw());
-  for (std::int64_t i = 0; i < array.elements(); ++i) {
-    wide.data<float>()[i] = value_of_bits(bits[i], array.dtype());
-  }
-  return wide;
 }
 
 /// Complex numbers as an array of their parts.

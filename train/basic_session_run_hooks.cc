@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/graph/log.h"
+#include "core/graph/short_float.h"
 #include "train/global_step.h"
 #include "train/summary/merge.h"
 
@@ -72,7 +73,8 @@ SessionRunArgs NanTensorHook::before_run(SessionRunContext& context) {
 
 void NanTensorHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   double loss = 0;
-  const Array& value = values.results[0];
+  const Array& given = values.results[0];
+  const Array value = is_short_float(given.dtype()) ? widened(given) : given;
   dispatch_dtype(value.dtype(), [&]<class T>() {
     if constexpr (std::is_floating_point_v<T>) {
       for (const T x : value.flat<T>()) {

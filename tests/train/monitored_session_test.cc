@@ -195,6 +195,21 @@ TEST_CASE("a loss that is no number ends the training before it is saved") {
   }
 }
 
+TEST_CASE("a loss in float16 that is no number ends the training too") {
+  tf::Graph graph;
+  const auto guard = graph.as_default();
+  const auto x = tf::placeholder(tf::float16, {.shape = tf::Shape{}});
+  const auto step = tf::train::create_global_step();
+  const auto count = tf::assign_add(step, 1);
+  const auto loss = x * 2.0;
+  tf::train::MonitoredTrainingSession sess(
+      {.hooks = {std::make_shared<tf::train::NanTensorHook>(loss)}});
+  sess.run(count, {{x, 30000.0}});
+  CHECK_THROWS_WITH_AS(sess.run(count, {{x, 40000.0}}),
+                       doctest::Contains("Model diverged with loss = infinity"),
+                       tf::train::NanLossDuringTrainingError);
+}
+
 TEST_CASE("an error of the program's own is thrown when the hooks were not ended") {
   const Program program;
   std::string diary;
