@@ -223,6 +223,16 @@ void add_chosen_cases(std::vector<OpCase>& cases) {
                    .call = [](In t) { return tf::cast(tf::cast(t.x, DType::float32), t.dtype); },
                    .python = "tf.cast(tf.cast(x, tf.float32), dtype)",
                    .step = 0.25});
+  for (const DType by : {DType::float16, DType::bfloat16}) {
+    const std::string name = dtype_name(by);
+    cases.push_back({.name = "Cast to " + name + " and back",
+                     .inputs = {input_of({6}, {-0.5, 0, 1, 2.5, 100, 255})},
+                     .call = [by](In t) { return tf::cast(tf::cast(t.x, by), t.dtype); },
+                     .python = "tf.cast(tf.cast(x, tf." + name + "), dtype)",
+                     .dtypes = any_dtype(),
+                     .gradients = CaseGradients::elsewhere,
+                     .tolerance = 1e-7});
+  }
   for (const DType to : any_dtype()) {
     const std::string name = dtype_name(to);
     cases.push_back({.name = "Cast to " + name,

@@ -65,7 +65,7 @@ class Processes(unittest.TestCase):
 
     def test_an_exchange_begins_before_the_backward_pass_ends(self):
         step = self.plan_of_step("train_two")
-        start = step.index("_ProcessMeanStart [messages] all_reduce/start:")
+        start = step.index("_ProcessMeanStart [exchange] all_reduce/start:")
         self.assertLess(start, step.rindex("Conv2DBackpropFilter ["))
 
     def test_a_process_of_one_tower_computes_no_mean_of_its_own(self):
