@@ -192,11 +192,16 @@ static void register_cast_kernels(KernelTable& table) {
                  }});
   table.add({.op = "Cast",
              .label = "reference",
-             .accepts = {},
-             .prepare = [](const KernelRequest& request) {
-               return prepare_with(reference_row(request.inputs[0].dtype, request.outputs[0].dtype),
-                                   request);
-             }});
+             .accepts =
+                 [](const KernelRequest& request) {
+                   return reference_row(request.inputs[0].dtype, request.outputs[0].dtype) !=
+                          nullptr;
+                 },
+             .prepare =
+                 [](const KernelRequest& request) {
+                   return prepare_with(
+                       reference_row(request.inputs[0].dtype, request.outputs[0].dtype), request);
+                 }});
 }
 
 OpFamily cast_family() { return {.ops = register_cast_ops, .kernels = register_cast_kernels}; }
