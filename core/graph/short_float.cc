@@ -31,10 +31,9 @@ Array widened(const Array& array) {
 }
 
 Array narrowed(const Array& array, DType dtype) {
-  Array narrow_ones(dtype, array.shape());
-  narrow(dtype, array.data<float>(), static_cast<std::uint16_t*>(narrow_ones.raw()),
-         array.elements());
-  return narrow_ones;
+  Array rounded(dtype, array.shape());
+  narrow(dtype, array.data<float>(), static_cast<std::uint16_t*>(rounded.raw()), array.elements());
+  return rounded;
 }
 
 }  // namespace towerflow

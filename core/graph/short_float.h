@@ -42,7 +42,8 @@ inline std::uint16_t float_to_float16(float x) noexcept {
   };
   if (size > 0x7F800000U) return signed_(0x7E00U);
   if (size >= 0x477FF000U) return signed_(0x7C00U);
-  // Below 2^-14 the result counts multiples of 2^-24: those of 0.5 ulp of 0.5 do so here.
+  // Numbers below 2^-14 become multiples of 2^-24. Adding 0.5, whose last bit counts 2^-24, rounds
+  // to these.
   if (size < 0x38800000U) {
     const float shifted = std::bit_cast<float>(size) + 0.5F;
     return signed_(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F));

@@ -91,8 +91,9 @@ class WidenedKernel final : public CudaKernel {
   std::vector<Converted> before_, after_;
 };
 
-/// Updates of variables are put into the stream together, later: they stay on the CPU. So do
-/// uniform random numbers, which are no rounded float32 ones.
+/// Returns whether a kernel may run between conversions. Updates of variables are launched later,
+/// several at once, and run on the CPU instead. So do uniform random numbers, which in a short
+/// dtype are not the rounded float32 ones.
 bool is_widened(const KernelRequest& request) {
   return request.op->written.empty() && request.op->name != "RandomUniform" &&
          request.inputs.size() <= kMost && request.outputs.size() <= kMost &&

@@ -12,8 +12,8 @@
 namespace towerflow {
 namespace {
 
-/// Makes short numbers of float32 ones in 0 .. 1 as TensorFlow draws them: both take the lower bits
-/// of one word, 23 for float32.
+/// Turns uniform random numbers in float32 into those that TensorFlow draws in a short dtype. Both
+/// are the lower bits of one random word: 23 of them for float32, 10 or 7 here.
 void draw_short(DType dtype, const float* from, std::uint16_t* to, std::int64_t n) {
   const int bits = dtype == DType::float16 ? 10 : 7;
   const auto mask = (std::uint32_t{1} << bits) - 1;
@@ -52,7 +52,8 @@ class Conversion final : public CpuKernel {
   Kind kind_;
 };
 
-/// Gives a kernel float32 memory for outputs whose shapes it finds, and rounds them afterwards.
+/// Gives a kernel float32 memory for the short outputs whose shapes it finds; `round` then rounds
+/// them into the memory of the run.
 class WideArrays final : public LaunchArrays {
  public:
   WideArrays(LaunchArrays* arrays, const std::vector<TensorDesc>& outputs)
