@@ -100,7 +100,9 @@ std::vector<DnnEngine> convolution_engines(const DnnGraph& graph) {
   if (node.kind != DnnNode::Kind::forward) {
     engines.push_back({kNondeterministic, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, {}, 0});
   }
-  engines.push_back({kFull, {}, {}, kFullWorkspace});
+  for (const std::int64_t tile : {0, 1}) {  // smaller tiles need less memory
+    engines.push_back({kFull, {}, {}, kFullWorkspace >> tile, {{CUDNN_KNOB_TYPE_TILE_SIZE, tile}}});
+  }
   engines.push_back({kSlow, {}, {}, 0});
   return engines;
 }

@@ -77,7 +77,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
                      "the plan or the variant pack is not finalized");
   }
   const auto config = plan->child(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
-  const auto [graph, engine] = find_engine(*config->child(CUDNN_ATTR_ENGINECFG_ENGINE));
+  const auto [graph, engine] = *find_engine(*config);  // exists, as the configuration is finalized
   const auto uids = pack->list<std::int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto pointers = pack->list<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   const std::vector<DnnTensor> inputs = graph.inputs(), outputs = graph.outputs();

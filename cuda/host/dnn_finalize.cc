@@ -66,11 +66,23 @@ DnnDescriptorPtr make_engine(const DnnDescriptorPtr& graph, const DnnEngine& eng
   return made;
 }
 
+DnnDescriptorPtr make_knob(cudnnBackendKnobType_t type, std::int64_t value) {
+  auto made = std::make_shared<DnnDescriptor>();
+  made->type = CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR;
+  made->finalized = true;
+  made->put<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, {type});
+  made->put<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, {value});
+  return made;
+}
+
 DnnDescriptorPtr make_config(const DnnDescriptorPtr& graph, const DnnEngine& engine) {
   auto made = std::make_shared<DnnDescriptor>();
   made->type = CUDNN_BACKEND_ENGINECFG_DESCRIPTOR;
   made->finalized = true;
   made->put(CUDNN_ATTR_ENGINECFG_ENGINE, {make_engine(graph, engine)});
+  std::vector<DnnDescriptorPtr> knobs;
+  for (const auto& [type, value] : engine.knobs) knobs.push_back(make_knob(type, value));
+  if (!knobs.empty()) made->put(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, std::move(knobs));
   made->put<std::int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
                           {static_cast<std::int64_t>(engine.workspace)});
   return made;
@@ -111,10 +123,26 @@ cudnnStatus_t finalize_engine(DnnDescriptor& d) {
 cudnnStatus_t finalize_config(DnnDescriptor& d) {
   const DnnDescriptorPtr engine = d.child(CUDNN_ATTR_ENGINECFG_ENGINE);
   if (engine == nullptr) return bad("the configuration has no engine");
-  const auto found = find_engine(*engine);
+  const auto found = find_engine(d);
+  if (!found) {
+    return dnn_error(CUDNN_STATUS_NOT_SUPPORTED, "the engine has no such knob, or no such value");
+  }
   d.put<std::int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
-                      {static_cast<std::int64_t>(found.second.workspace)});
+                      {static_cast<std::int64_t>(found->second.workspace)});
   return CUDNN_STATUS_SUCCESS;
+}
+
+/// Returns whether the knobs of an engine have the values that a configuration sets.
+bool has_knobs(const DnnEngine& engine, const DnnDescriptor& configuration) {
+  const auto set = configuration.values.find(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES);
+  if (set == configuration.values.end()) return true;
+  const auto& choices = set->second.descriptors;
+  return std::all_of(choices.begin(), choices.end(), [&](const DnnDescriptorPtr& choice) {
+    const auto own =
+        engine.knobs.find(choice->get(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_KNOB_TYPE_COUNTS));
+    return own != engine.knobs.end() &&
+           own->second == choice->get<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, -1);
+  });
 }
 
 cudnnStatus_t finalize_plan(DnnDescriptor& d) {
@@ -136,14 +164,17 @@ cudnnStatus_t finalize_pack(DnnDescriptor& d) {
 
 }  // namespace
 
-std::pair<DnnGraph, DnnEngine> find_engine(const DnnDescriptor& engine) {
+std::optional<std::pair<DnnGraph, DnnEngine>> find_engine(const DnnDescriptor& configuration) {
+  const DnnDescriptor& engine = *configuration.child(CUDNN_ATTR_ENGINECFG_ENGINE);
   DnnGraph graph = *graph_of(*engine.child(CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
   const auto index = engine.get<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1);
   std::string why;
   for (DnnEngine& candidate : engines_of(graph, why)) {
-    if (candidate.index == index) return {std::move(graph), std::move(candidate)};
+    if (candidate.index == index && has_knobs(candidate, configuration)) {
+      return std::pair{std::move(graph), std::move(candidate)};
+    }
   }
-  return {};  // not reached: a finalized engine exists
+  return std::nullopt;
 }
 
 cudnnStatus_t finalize(DnnDescriptor& d) {
@@ -160,6 +191,10 @@ cudnnStatus_t finalize(DnnDescriptor& d) {
                  : bad("the mode or the precision is not set");
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
       return finalize_graph(d);
+    case CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR:
+      return d.has(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE) && d.has(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE)
+                 ? CUDNN_STATUS_SUCCESS
+                 : bad("the knob or its value is not set");
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
       return finalize_heuristics(d);
     case CUDNN_BACKEND_ENGINE_DESCRIPTOR:

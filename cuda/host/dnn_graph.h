@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,12 +44,13 @@ std::optional<DnnNode> read_operation(const DnnDescriptor& operation, std::strin
 std::optional<DnnGraph> build_graph(const std::vector<DnnDescriptorPtr>& operations,
                                     std::string& why);
 
-/// A way to compute a graph, by its global index.
+/// A way to compute a graph, by its global index and the values of its knobs.
 struct DnnEngine {
   std::int64_t index = 0;
   std::vector<cudnnBackendNumericalNote_t> notes;
   std::vector<cudnnBackendBehaviorNote_t> behavior;
   std::size_t workspace = 0;
+  std::map<cudnnBackendKnobType_t, std::int64_t> knobs{};
 
   bool has(cudnnBackendNumericalNote_t note) const;
 };
@@ -56,12 +58,14 @@ struct DnnEngine {
 /// Engine indices are less than this.
 inline constexpr std::int64_t kDnnEngines = 6;
 
-/// Returns the engines that compute a graph, as the heuristics propose them, the first first. None
-/// if the pattern, a type or a shape is not supported, and then `why` tells.
+/// Returns the engines that compute a graph, as the heuristics propose them, the first first; one
+/// with knobs is there for each of their values, its default first. None if the pattern, a type or
+/// a shape is not supported, and then `why` tells.
 std::vector<DnnEngine> engines_of(const DnnGraph& graph, std::string& why);
 
-/// Returns the graph and the engine of a finalized descriptor of an engine.
-std::pair<DnnGraph, DnnEngine> find_engine(const DnnDescriptor& engine);
+/// Returns the graph and the engine of a configuration whose engine is finalized; nothing if the
+/// engine does not have such knobs.
+std::optional<std::pair<DnnGraph, DnnEngine>> find_engine(const DnnDescriptor& configuration);
 
 /// Memory of one execution: where each tensor of the graph lies, by its UID.
 struct DnnBinding {

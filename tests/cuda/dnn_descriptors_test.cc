@@ -1,5 +1,7 @@
 // Gives descriptors of cuDNN, right and wrong ones, to the emulation and to the real library, and
 // compares what they say. Without a driver the real library makes and judges them all the same.
+#include <optional>
+
 #include "tests/cuda/dnn_builder.h"
 #include "tests/cuda/verdicts.h"
 
@@ -284,6 +286,29 @@ Case pack_case(std::string what, Dims uids, std::size_t pointers) {
           }};
 }
 
+/// A knob of an engine. The library takes one whose type or value is not set.
+Case knob_case(std::string what, std::optional<int> type, std::optional<std::int64_t> value) {
+  return {"knob: " + what,
+          [type, value](const Table& table) {
+            DnnBuilder builder(table);
+            const auto knob = builder.make(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+            if (type) {
+              builder.set(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE,
+                          static_cast<cudnnBackendKnobType_t>(*type));
+            }
+            if (value) {
+              builder.set(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, *value);
+            }
+            builder.finalize(knob);
+            std::int64_t count = 0, found = 0;
+            table.cudnnBackendGetAttribute(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE,
+                                           CUDNN_TYPE_INT64, 1, &count, &found);
+            if (builder.status() == CUDNN_STATUS_SUCCESS && value) CHECK(found == *value);
+            return static_cast<int>(builder.status());
+          },
+          type && value ? 0 : CUDNN_STATUS_BAD_PARAM};
+}
+
 std::vector<Case> dnn_cases() {
   std::vector<Case> cases = {
       tensor_case("channels last", [](TensorSpec&) {}),
@@ -353,6 +378,12 @@ std::vector<Case> dnn_cases() {
     l = {b.pointwise_operation(relu, tensor(1), nullptr, tensor(2)),
          b.pointwise_operation(relu, tensor(2), nullptr, tensor(1))};
   }));
+  cases.push_back(knob_case("right", CUDNN_KNOB_TYPE_TILE_SIZE, 3));
+  cases.push_back(knob_case("no type", std::nullopt, 3));
+  cases.push_back(knob_case("no value", CUDNN_KNOB_TYPE_TILE_SIZE, std::nullopt));
+  cases.push_back(knob_case("negative value", CUDNN_KNOB_TYPE_TILE_SIZE, -3));
+  cases.push_back(knob_case("unknown type", CUDNN_KNOB_TYPE_COUNTS, 3));
+  cases.push_back(knob_case("negative type", -1, 3));
   cases.push_back(pack_case("right", {1, 2, 3}, 3));
   cases.push_back(pack_case("one UID twice", {1, 1, 3}, 3));
   cases.push_back(pack_case("fewer UIDs", {1, 2}, 3));
