@@ -210,8 +210,8 @@ void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDev
     return fmt::format(
         "must be cpu:N with N from 1 to {}, or sim:N[,bandwidth=16GB/s][,latency=10us][,slow=I:X]"
         "[,memory=2GiB][,jitter=1ms][,fault=I:LANE:N], "
-        "cuda:N[,graphs=off], or cuda-host:N[,graphs=off][,memory=2G][,seed=3][,delay=100], got "
-        "'{}'",
+        "cuda:N[,graphs=off][,share=2][,limit=8G][,plans=FILE][,tune=on], or cuda-host:N with "
+        "these and [,memory=2G][,seed=3][,delay=100], got '{}'",
         kMaxDevices, text);
   };
   const auto take = [count, &cpus, &simulated, &cuda](const std::string& text) {

@@ -36,6 +36,13 @@ int parse_count(std::string_view device, std::string_view text) {
   return count;
 }
 
+bool parse_switch(std::string_view part, std::string_view key, std::string_view value) {
+  if (value != "on" && value != "off") {
+    throw ValueError(fmt::format("'{}' of CUDA: wanted {}=on or {}=off", part, key, key));
+  }
+  return value == "on";
+}
+
 }  // namespace
 
 void check(const CudaDevices& options) {
@@ -72,17 +79,19 @@ CudaDevices parse_cuda_devices(std::string_view text) {
   for_each_option_part(
       text, [&](std::string_view part, std::string_view key, std::string_view value) {
         if (key == "graphs") {
-          if (value != "on" && value != "off") {
-            throw ValueError(fmt::format("'{}' of CUDA: wanted graphs=on or graphs=off", part));
-          }
-          options.graphs = value == "on";
+          options.graphs = parse_switch(part, key, value);
         } else if (key == "share") {
           options.share = parse_count("share=", value);
         } else if (key == "limit") {
           options.limit = parse_whole(part, value);
+        } else if (key == "plans") {
+          if (value.empty()) throw ValueError("'plans=' of CUDA: wanted the name of a file");
+          options.plans = value;
+        } else if (key == "tune") {
+          options.tune = parse_switch(part, key, value);
         } else if (!options.emulated) {
-          throw ValueError(
-              fmt::format("'{}' of {}{}: it has graphs, share, limit", part, device, count));
+          throw ValueError(fmt::format("'{}' of {}{}: it has graphs, share, limit, plans, tune",
+                                       part, device, count));
         } else if (key == "memory") {
           options.memory = parse_whole(part, value);
         } else if (key == "seed") {
@@ -92,7 +101,9 @@ CudaDevices parse_cuda_devices(std::string_view text) {
               parse_whole(part, value), std::numeric_limits<unsigned>::max()));
         } else {
           throw ValueError(fmt::format(
-              "'{}' of an emulated GPU: it has graphs, share, limit, memory, seed, delay", part));
+              "'{}' of an emulated GPU: it has graphs, share, limit, plans, tune, memory, seed, "
+              "delay",
+              part));
         }
       });
   check(options);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/graph/types.h"
@@ -17,6 +18,12 @@ struct CudaDevices {
   /// The most bytes that a device may allocate; 0: the memory of its card divided by `share`, or no
   /// limit if it has the card for itself.
   std::size_t limit = 0;
+  /// A file with the plans of cuDNN for convolutions, which `towerflow tune` writes (docs/cuda.md);
+  /// "": none.
+  std::string plans{};
+  /// Whether a convolution without a plan in the file is timed with all its plans, and the fastest
+  /// added to the file. Without a file, the session keeps them for itself.
+  bool tune = false;
   /// Of the emulation: the bytes of each card; the order of blocks and threads and the delays of
   /// streams, in order and without delays if 0; the longest delay.
   std::size_t memory = std::size_t{1} << 30;
@@ -31,8 +38,9 @@ struct CudaDevices {
 namespace towerflow {
 
 /// Parses the text of `--devices` for CUDA: "cuda:N" with any of ",graphs=off", ",share=2",
-/// ",limit=8G" after it, or "cuda-host:N" with any of these, ",memory=2G", ",seed=3", ",delay=100"
-/// (microseconds). Throws ValueError that names the invalid part and what is expected there.
+/// ",limit=8G", ",plans=FILE", ",tune=on" after it, or "cuda-host:N" with any of these,
+/// ",memory=2G", ",seed=3", ",delay=100" (microseconds). Throws ValueError that names the invalid
+/// part and what is expected there.
 CudaDevices parse_cuda_devices(std::string_view text);
 
 /// Throws ValueError for an invalid value.

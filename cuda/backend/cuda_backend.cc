@@ -14,6 +14,7 @@
 #include "cuda/backend/cuda_kernel.h"
 #include "cuda/backend/cuda_queue.h"
 #include "cuda/backend/kernel_table.h"
+#include "cuda/backend/plan_table.h"
 
 namespace towerflow::cuda {
 namespace {
@@ -31,6 +32,8 @@ bool has_numbers(const TensorDesc& desc) {
 CudaBackend::CudaBackend(const CudaDevices& options, std::vector<int> numbers)
     : driver_(Driver::open(options)), graphs_(options.graphs) {
   const auto there = driver_->devices().size();
+  const bool has_plans = !options.plans.empty() || options.tune;
+  const auto plans = has_plans ? std::make_shared<PlanTable>(options.plans, options.tune) : nullptr;
   for (const int number : numbers) {
     if (static_cast<std::size_t>(number) >= there) {
       throw errors::UnavailableError(fmt::format("there are {} GPUs here, and the session wants {}",
@@ -41,7 +44,7 @@ CudaBackend::CudaBackend(const CudaDevices& options, std::vector<int> numbers)
     const std::size_t limit = options.limit == 0 && share > 1 ? memory / share : options.limit;
     for (int one = 0; one < options.share; ++one) {
       devices_.push_back(std::make_shared<Device>(
-          driver_, number, fmt::format("/device:GPU:{}", devices_.size()), limit));
+          driver_, number, fmt::format("/device:GPU:{}", devices_.size()), limit, plans));
     }
   }
   driver_->link(numbers);
@@ -98,32 +101,7 @@ std::string CudaBackend::description(int index) const {
 }
 
 std::shared_ptr<void> CudaBackend::allocate(int index, std::size_t bytes) {
-  const std::shared_ptr<Device>& own_device = device(index);
-  Device& own = *own_device;
-  const Table& table = own.table();
-  bytes = std::max<std::size_t>(bytes, 1);
-  if (!own.take_memory(bytes)) {
-    throw errors::ResourceExhaustedError(
-        fmt::format("{} is out of memory: {} bytes asked for, {} of its {} are used", own.name(),
-                    bytes, own.memory_used(), own.limit()),
-        {.hint = "use a smaller batch, fewer devices per card, or a larger limit"});
-  }
-  std::shared_ptr<void> taken(nullptr,
-                              [own_device, bytes](void*) { own_device->return_memory(bytes); });
-  own.select();
-  void* memory = nullptr;
-  const cudaError_t status = table.cudaMalloc(&memory, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    table.cudaGetLastError();
-    std::size_t free = 0, total = 0;
-    TOWERFLOW_CUDA(table, cudaMemGetInfo(&free, &total));
-    throw errors::ResourceExhaustedError(
-        fmt::format("{} is out of memory: {} bytes asked for, {} of {} free", own.name(), bytes,
-                    free, total),
-        {.hint = "use a smaller batch, or fewer towers per device"});
-  }
-  if (status != cudaSuccess) raise_failure(describe(table, status, "table.cudaMalloc(..)"));
-  return {memory, [driver = driver_, taken](void* at) { driver->table().cudaFree(at); }};
+  return device(index)->allocate(bytes);
 }
 
 std::shared_ptr<void> CudaBackend::allocate_staging(std::size_t bytes) {

@@ -1,20 +1,56 @@
 #include "cuda/backend/device.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
+#include "core/graph/error.h"
 #include "cuda/backend/check.h"
 
 namespace towerflow::cuda {
 
-Device::Device(std::shared_ptr<Driver> driver, int number, std::string name, std::size_t limit)
-    : driver_(std::move(driver)), number_(number), name_(std::move(name)), limit_(limit) {}
+Device::Device(std::shared_ptr<Driver> driver, int number, std::string name, std::size_t limit,
+               std::shared_ptr<PlanTable> plans)
+    : driver_(std::move(driver)),
+      number_(number),
+      name_(std::move(name)),
+      limit_(limit),
+      plan_table_(std::move(plans)) {}
 
+/// Takes bytes off the limit; returns false, and takes none, if fewer are left.
 bool Device::take_memory(std::size_t bytes) {
   std::size_t used = used_;
   do {
     if (limit_ > 0 && (bytes > limit_ || used > limit_ - bytes)) return false;
   } while (!used_.compare_exchange_weak(used, used + bytes));
   return true;
+}
+
+std::shared_ptr<void> Device::allocate(std::size_t bytes) {
+  bytes = std::max<std::size_t>(bytes, 1);
+  if (!take_memory(bytes)) {
+    throw errors::ResourceExhaustedError(
+        fmt::format("{} is out of memory: {} bytes asked for, {} of its {} are used", name_, bytes,
+                    used_.load(), limit_),
+        {.hint = "use a smaller batch, fewer devices per card, or a larger limit"});
+  }
+  std::shared_ptr<void> taken(nullptr,
+                              [own = shared_from_this(), bytes](void*) { own->used_ -= bytes; });
+  select();
+  void* memory = nullptr;
+  const cudaError_t status = table().cudaMalloc(&memory, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    table().cudaGetLastError();
+    std::size_t free = 0, total = 0;
+    TOWERFLOW_CUDA(table(), cudaMemGetInfo(&free, &total));
+    throw errors::ResourceExhaustedError(
+        fmt::format("{} is out of memory: {} bytes asked for, {} of {} free", name_, bytes, free,
+                    total),
+        {.hint = "use a smaller batch, or fewer towers per device"});
+  }
+  if (status != cudaSuccess) raise_failure(describe(table(), status, "table.cudaMalloc(..)"));
+  return {memory, [driver = driver_, taken](void* at) { driver->table().cudaFree(at); }};
 }
 
 /// What cannot be given back after a fault stays: the process has to end anyway.

@@ -11,6 +11,8 @@
 
 namespace towerflow::cuda {
 
+class PlanTable;
+
 /// A stream, with the handle of cuDNN that works in it once it is needed.
 struct Stream {
   cudaStream_t stream = nullptr;
@@ -21,8 +23,9 @@ struct Stream {
 class Device : public std::enable_shared_from_this<Device> {
  public:
   /// `number` is that of the card; `name` is for messages: "/device:GPU:0"; `limit` is the most
-  /// bytes that it may allocate, 0 for no limit.
-  Device(std::shared_ptr<Driver> driver, int number, std::string name, std::size_t limit);
+  /// bytes that it may allocate, 0 for no limit; `plans` may be null.
+  Device(std::shared_ptr<Driver> driver, int number, std::string name, std::size_t limit,
+         std::shared_ptr<PlanTable> plans = nullptr);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -35,11 +38,9 @@ class Device : public std::enable_shared_from_this<Device> {
   const cudaDeviceProp& properties() const {
     return driver_->devices()[static_cast<std::size_t>(number_)];
   }
-  /// Takes bytes off its limit; returns false, and takes none, if fewer are left.
-  bool take_memory(std::size_t bytes);
-  void return_memory(std::size_t bytes) { used_ -= bytes; }
-  std::size_t memory_used() const { return used_; }
   std::size_t limit() const { return limit_; }
+  /// Returns memory of the card. Throws ResourceExhaustedError if it or the limit is used up.
+  std::shared_ptr<void> allocate(std::size_t bytes);
   /// Makes this the device of the calling thread.
   void select() const { driver_->select(number_); }
 
@@ -54,6 +55,9 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Returns a handle of cuDNN that no stream uses, for plans; hold `planning` meanwhile.
   cudnnHandle_t dnn();
   std::mutex& planning() { return planning_; }
+  /// Returns the plans of convolutions that the session's devices share; null if it has no file of
+  /// them and measures none.
+  const std::shared_ptr<PlanTable>& plan_table() const { return plan_table_; }
 
   /// Lends a stream in which no work is left, and takes it back. Making one takes long.
   Stream take_stream();
@@ -62,10 +66,13 @@ class Device : public std::enable_shared_from_this<Device> {
   void add_dnn(Stream& stream);
 
  private:
+  bool take_memory(std::size_t bytes);
+
   std::shared_ptr<Driver> driver_;
   const int number_;
   const std::string name_;
   const std::size_t limit_;
+  const std::shared_ptr<PlanTable> plan_table_;
   std::atomic<std::size_t> used_{0};
   std::mutex mutex_;  // guards the members below but the last two
   std::vector<Stream> idle_;

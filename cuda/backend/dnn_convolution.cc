@@ -1,18 +1,11 @@
 #include "cuda/backend/dnn_convolution.h"
 
-#include <algorithm>
-
-#include "core/graph/error.h"
-#include "cuda/backend/check.h"
-
 namespace towerflow::cuda {
 namespace {
 
 using Dims = DnnDescriptors::Dims;
 using Descriptor = cudnnBackendDescriptor_t;
 using Kind = DnnConvolutionSpec::Kind;
-
-enum Uid : std::int64_t { kX = 1, kW, kY, kBias, kConvolved, kSum };
 
 /// Returns the strides of [batch, channels, rows, columns] in memory.
 Dims strides_of(const Dims& sizes, bool channels_first) {
@@ -81,7 +74,7 @@ std::vector<Descriptor> operations(DnnDescriptors& made, const DnnConvolutionSpe
   const Dims x{g.batch, g.in_channels, g.rows.input, g.columns.input};
   const Dims w{g.out_channels, g.in_channels / g.groups, g.rows.window, g.columns.window};
   const Dims y{g.batch, g.out_channels, g.rows.output, g.columns.output};
-  const auto tensor = [&](Uid uid, const Dims& sizes, bool is_virtual = false) {
+  const auto tensor = [&](DnnUid uid, const Dims& sizes, bool is_virtual = false) {
     return made.tensor(uid, spec.dtype, sizes, strides_of(sizes, g.channels_first), is_virtual);
   };
   const Descriptor result = tensor(kY, y);
@@ -115,67 +108,20 @@ std::vector<Descriptor> operations(DnnDescriptors& made, const DnnConvolutionSpe
   return all;
 }
 
-/// Returns whether an engine may compute the convolution. What carries the first three notes
-/// rounds float32 to fewer digits; FFT costs the host too much.
-bool suits(const std::vector<cudnnBackendNumericalNote_t>& notes, const DnnConvolutionSpec& spec) {
-  return std::none_of(notes.begin(), notes.end(), [&](cudnnBackendNumericalNote_t note) {
-    switch (note) {
-      case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-      case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
-      case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
-        return spec.dtype == DType::float32;
-      case CUDNN_NUMERICAL_NOTE_FFT:
-      case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
-        return true;
-      case CUDNN_NUMERICAL_NOTE_WINOGRAD:
-      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
-      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
-      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
-        return !spec.winograd;
-      default:
-        return false;
-    }
-  });
-}
-
 }  // namespace
 
 DnnConvolution::DnnConvolution(Device& device, const DnnConvolutionSpec& spec) : made_(device) {
   const std::lock_guard planning(device.planning());
-  const cudnnHandle_t handle = device.dnn();
+  const cudnnHandle_t handle = device.dnn();  // before any descriptor: it opens cuDNN
   const std::vector<Descriptor> all = operations(made_, spec);
-  choose_plan(device, spec, made_.graph(all, handle));
+  plan_ = choose_plan(device, made_, spec, made_.graph(all, handle));
 }
 
 DnnConvolution::~DnnConvolution() = default;
 
-void DnnConvolution::choose_plan(Device& device, const DnnConvolutionSpec& spec, Descriptor graph) {
-  for (const Descriptor proposal : made_.proposals(graph)) {
-    if (!suits(made_.notes(proposal), spec)) continue;
-    plan_ = made_.try_plan(proposal, device.dnn());
-    if (plan_ == nullptr) continue;
-    workspace_ = static_cast<std::size_t>(made_.workspace_bytes(plan_));
-    return;
-  }
-  throw errors::UnimplementedError(
-      "cuDNN has no deterministic engine in full precision for this convolution",
-      {.hint = "place the operation on a CPU with tf::device(\"/cpu:0\")"});
-}
-
 void DnnConvolution::run(CudaQueue& queue, const void* x, const void* w, const void* y,
                          const void* bias, std::byte* workspace) const {
-  const cudnnHandle_t handle = queue.dnn();
-  const std::int64_t uids[] = {kX, kW, kY, kBias};
-  const void* const addresses[] = {x, w, y, bias};
-  const std::int64_t count = bias == nullptr ? 3 : 4;
-  DnnDescriptors made(queue.device());
-  const Descriptor pack = made.make(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  made.set(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, uids);
-  made.set(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, addresses);
-  const void* const scratch = workspace_ == 0 ? nullptr : workspace;
-  made.set(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, scratch);
-  made.finalize(pack);
-  TOWERFLOW_CUDA(queue.device().table(), cudnnBackendExecute(handle, plan_, pack));
+  plan_.execute(queue.device(), queue.dnn(), {x, w, y, bias}, workspace);
 }
 
 }  // namespace towerflow::cuda

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cuda/backend/cuda_queue.h"
-#include "cuda/backend/dnn_descriptors.h"
+#include "cuda/backend/dnn_plan.h"
 #include "ops/window.h"
 
 namespace towerflow::cuda {
@@ -22,25 +22,21 @@ struct DnnConvolutionSpec {
 /// images are float32. Thread-safe.
 class DnnConvolution {
  public:
-  /// Takes the first plan of the heuristics that does so. Throws UnimplementedError if there is
-  /// none.
+  /// Throws what choose_plan does.
   DnnConvolution(Device& device, const DnnConvolutionSpec& spec);
   ~DnnConvolution();
   DnnConvolution(const DnnConvolution&) = delete;
   DnnConvolution& operator=(const DnnConvolution&) = delete;
 
-  std::size_t workspace_bytes() const { return workspace_; }
+  std::size_t workspace_bytes() const { return plan_.workspace; }
   /// Puts the convolution into the queue's stream. One of x, w and y is the result; `bias` may be
   /// null.
   void run(CudaQueue& queue, const void* x, const void* w, const void* y, const void* bias,
            std::byte* workspace) const;
 
  private:
-  void choose_plan(Device& device, const DnnConvolutionSpec& spec, cudnnBackendDescriptor_t graph);
-
   DnnDescriptors made_;
-  cudnnBackendDescriptor_t plan_ = nullptr;
-  std::size_t workspace_ = 0;
+  DnnPlan plan_;
 };
 
 }  // namespace towerflow::cuda

@@ -82,55 +82,110 @@ DnnDescriptors::Descriptor DnnDescriptors::graph(std::span<const Descriptor> ope
   return made;
 }
 
-std::vector<DnnDescriptors::Descriptor> DnnDescriptors::proposals(Descriptor graph) {
+bool DnnDescriptors::try_finalize(Descriptor descriptor) {
+  return device_->table().cudnnBackendFinalize(descriptor) == CUDNN_STATUS_SUCCESS;
+}
+
+std::vector<DnnDescriptors::Descriptor> DnnDescriptors::children(
+    Descriptor of, Name name, cudnnBackendDescriptorType_t type) {
   const Table& table = device_->table();
+  std::int64_t count = 0;
+  TOWERFLOW_CUDA(
+      table, cudnnBackendGetAttribute(of, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr));
+  std::vector<Descriptor> list;
+  for (std::int64_t i = 0; i < count; ++i) list.push_back(make(type));
+  if (list.empty()) return list;
+  TOWERFLOW_CUDA(table, cudnnBackendGetAttribute(of, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count,
+                                                 &count, list.data()));
+  list.resize(static_cast<std::size_t>(count));
+  return list;
+}
+
+template <class T>
+T DnnDescriptors::get(Descriptor descriptor, Name name, cudnnBackendAttributeType_t type) {
+  T value{};
+  std::int64_t count = 0;
+  TOWERFLOW_CUDA(device_->table(),
+                 cudnnBackendGetAttribute(descriptor, name, type, 1, &count, &value));
+  return value;
+}
+
+std::vector<DnnDescriptors::Descriptor> DnnDescriptors::proposals(Descriptor graph,
+                                                                  cudnnBackendHeurMode_t mode) {
   const Descriptor heuristics = make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   set(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
-  set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
-  finalize(heuristics);
-  std::int64_t count = 0;
-  TOWERFLOW_CUDA(table,
-                 cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                          CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr));
-  std::vector<Descriptor> list;
-  for (std::int64_t i = 0; i < count; ++i) list.push_back(make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
-  if (list.empty()) return list;
-  TOWERFLOW_CUDA(
-      table, cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                      CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, list.data()));
-  list.resize(static_cast<std::size_t>(count));
-  return list;
+  set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
+  if (!try_finalize(heuristics)) return {};
+  return children(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
-std::vector<cudnnBackendNumericalNote_t> DnnDescriptors::notes(Descriptor proposal) {
-  const Table& table = device_->table();
+DnnDescriptors::Descriptor DnnDescriptors::engine_of(Descriptor configuration) {
   Descriptor engine = make(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   std::int64_t count = 0;
-  TOWERFLOW_CUDA(table,
-                 cudnnBackendGetAttribute(proposal, CUDNN_ATTR_ENGINECFG_ENGINE,
+  TOWERFLOW_CUDA(device_->table(),
+                 cudnnBackendGetAttribute(configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
                                           CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine));
+  return engine;
+}
+
+EngineChoice DnnDescriptors::choice(Descriptor configuration) {
+  EngineChoice made{.engine = get<std::int64_t>(engine_of(configuration),
+                                                CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64)};
+  for (const Descriptor knob : children(configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                        CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR)) {
+    const auto type =
+        get<cudnnBackendKnobType_t>(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE);
+    made.knobs[type] = get<std::int64_t>(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64);
+  }
+  return made;
+}
+
+DnnDescriptors::Descriptor DnnDescriptors::configuration(Descriptor graph,
+                                                         const EngineChoice& choice) {
+  const Descriptor engine = make(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  set(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
+  set(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, choice.engine);
+  if (!try_finalize(engine)) return nullptr;
+  const Descriptor made = make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  set(made, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+  std::vector<Descriptor> knobs;
+  for (const auto& [type, value] : choice.knobs) {
+    const Descriptor knob = make(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    set(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE,
+        static_cast<cudnnBackendKnobType_t>(type));
+    set(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, value);
+    if (!try_finalize(knob)) return nullptr;
+    knobs.push_back(knob);
+  }
+  if (!knobs.empty()) {
+    set(made, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+        static_cast<std::int64_t>(knobs.size()), knobs.data());
+  }
+  return try_finalize(made) ? made : nullptr;
+}
+
+std::vector<cudnnBackendNumericalNote_t> DnnDescriptors::notes(Descriptor configuration) {
+  const Descriptor engine = engine_of(configuration);
+  std::int64_t count = 0;
   std::vector<cudnnBackendNumericalNote_t> list(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
-  TOWERFLOW_CUDA(table, cudnnBackendGetAttribute(
-                            engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                            static_cast<std::int64_t>(list.size()), &count, list.data()));
+  TOWERFLOW_CUDA(
+      device_->table(),
+      cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                               static_cast<std::int64_t>(list.size()), &count, list.data()));
   list.resize(static_cast<std::size_t>(count));
   return list;
 }
 
-DnnDescriptors::Descriptor DnnDescriptors::try_plan(Descriptor proposal, cudnnHandle_t handle) {
+DnnDescriptors::Descriptor DnnDescriptors::try_plan(Descriptor configuration,
+                                                    cudnnHandle_t handle) {
   const Descriptor made = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   set(made, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle);
-  set(made, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal);
-  const bool done = device_->table().cudnnBackendFinalize(made) == CUDNN_STATUS_SUCCESS;
-  return done ? made : nullptr;
+  set(made, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+  return try_finalize(made) ? made : nullptr;
 }
 
 std::int64_t DnnDescriptors::workspace_bytes(Descriptor plan) {
-  std::int64_t bytes = 0, count = 0;
-  TOWERFLOW_CUDA(device_->table(),
-                 cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                          CUDNN_TYPE_INT64, 1, &count, &bytes));
-  return bytes;
+  return get<std::int64_t>(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64);
 }
 
 }  // namespace towerflow::cuda

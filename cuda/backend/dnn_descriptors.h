@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +12,15 @@
 #include "cuda/backend/device.h"
 
 namespace towerflow::cuda {
+
+/// An engine of cuDNN, by its global index, with the values of its knobs. Knobs that are not named
+/// have their default.
+struct EngineChoice {
+  std::int64_t engine = 0;
+  std::map<std::int64_t, std::int64_t> knobs{};  ///< values by cudnnBackendKnobType_t
+
+  auto operator<=>(const EngineChoice&) const = default;
+};
 
 /// Makes descriptors of cuDNN's backend API and destroys them in the end. Every call that fails
 /// throws.
@@ -47,14 +58,25 @@ class DnnDescriptors {
   Descriptor pointwise(cudnnPointwiseMode_t mode, Descriptor x, Descriptor b, Descriptor y);
   Descriptor graph(std::span<const Descriptor> operations, cudnnHandle_t handle);
 
-  /// Returns the configurations that the heuristics propose, the best first.
-  std::vector<Descriptor> proposals(Descriptor graph);
-  std::vector<cudnnBackendNumericalNote_t> notes(Descriptor proposal);
-  /// Returns null if the library cannot make a plan of the proposal.
-  Descriptor try_plan(Descriptor proposal, cudnnHandle_t handle);
+  /// Returns the configurations that the heuristics propose, the best first; none if they know
+  /// nothing in this mode.
+  std::vector<Descriptor> proposals(Descriptor graph, cudnnBackendHeurMode_t mode);
+  EngineChoice choice(Descriptor configuration);
+  /// Returns null if the library does not have it for this graph.
+  Descriptor configuration(Descriptor graph, const EngineChoice& choice);
+  std::vector<cudnnBackendNumericalNote_t> notes(Descriptor configuration);
+  /// Returns null if the library cannot make a plan of the configuration.
+  Descriptor try_plan(Descriptor configuration, cudnnHandle_t handle);
   std::int64_t workspace_bytes(Descriptor plan);
 
  private:
+  bool try_finalize(Descriptor descriptor);
+  /// Returns the descriptors that are values of an attribute.
+  std::vector<Descriptor> children(Descriptor of, Name name, cudnnBackendDescriptorType_t type);
+  Descriptor engine_of(Descriptor configuration);
+  template <class T>
+  T get(Descriptor descriptor, Name name, cudnnBackendAttributeType_t type);
+
   std::shared_ptr<const Device> device_;  // prepared kernels may outlive the session
   std::vector<Descriptor> made_;
 };

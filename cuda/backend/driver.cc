@@ -139,7 +139,9 @@ bool Driver::fits(const CudaDevices& options) const {
   own.count = options.count;
   own.share = options.share;
   own.limit = options.limit;
-  own.graphs = options.graphs;  // of a session
+  own.graphs = options.graphs;  // of a session, as are the two below
+  own.plans = options.plans;
+  own.tune = options.tune;
   const bool same = options.emulated ? own == options : !options_.emulated;
   const bool enough = !options.emulated || options.count <= static_cast<int>(devices_.size());
   return same && enough && fault().empty();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/device/backend_registry.h"
+#include "core/device/convolution_plans.h"
 #include "core/device/link_probe.h"
 #include "core/graph/error.h"
 
@@ -21,6 +22,10 @@ std::shared_ptr<Backend> make_cuda_backend(const ConfigProto& config) {
 std::vector<LinkProbe> probe_cuda_links(const ConfigProto& config, double) {
   make_cuda_backend(config);
   throw ValueError("there are no GPUs to probe");
+}
+
+std::vector<ConvolutionPlan> read_convolution_plans(const std::string& path) {
+  throw errors::UnavailableError(fmt::format("'{}' cannot be read: {}", path, kReason));
 }
 
 std::string what_cuda_misses() { return kReason; }

@@ -109,11 +109,15 @@ TEST_CASE("devices are a count of logical CPUs, or simulated accelerators") {
   CHECK(cuda == CudaDevices{.count = 2, .graphs = false});
   CHECK(option_error(add, "cuda-host:2,graphs=on") == "");
   CHECK(cuda == CudaDevices{.count = 2, .emulated = true});
+  CHECK(option_error(add, "cuda:2,plans=a b.json,tune=on") == "");
+  CHECK(cuda == CudaDevices{.count = 2, .plans = "a b.json", .tune = true});
+  CHECK(option_error(add, "cuda:2,plans=").ends_with("wanted the name of a file"));
+  CHECK(option_error(add, "cuda:2,tune=yes").ends_with("wanted tune=on or tune=off"));
   CHECK(option_error(add, "cuda:2,graphs=2").ends_with("wanted graphs=on or graphs=off"));
   CHECK(option_error(add, "cuda:0") == "--x: cuda:0: wanted a number of devices");
-  CHECK(option_error(add, "cuda:2,seed=1").ends_with("it has graphs, share, limit"));
+  CHECK(option_error(add, "cuda:2,seed=1").ends_with("it has graphs, share, limit, plans, tune"));
   CHECK(option_error(add, "cuda-host:1,speed=1")
-            .ends_with("it has graphs, share, limit, memory, seed, delay"));
+            .ends_with("it has graphs, share, limit, plans, tune, memory, seed, delay"));
   CHECK(option_error(add, "cuda-host:65").ends_with("a count from 0 to 64 of GPUs, got 65"));
   CHECK(option_error(add, "sim:0") == "--x: sim:0: wanted a number of devices");
   CHECK(option_error(add, "sim:2,speed=1").starts_with("--x: 'speed' of a simulated accelerator"));
