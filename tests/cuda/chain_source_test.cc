@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cuda/backend/driver.h"
+#include "tests/cuda/changed_calls.h"
 #include "tests/cuda/made_chains.h"
 #include "tests/cuda/real_libraries.h"
 #include "tests/cuda/recording.h"
@@ -23,19 +24,14 @@ using cuda::chain_source, cuda::KernelSource;
 namespace {
 
 /// A layer with the real NVRTC, whose ptxas is asked what each kernel uses.
-class RealCompiler final : public cuda::TableLayer {
+class RealCompiler final : public ChangedCalls {
  public:
-  const cuda::Table& on(const cuda::Table& base) override {
-    table_ = base;
-    update();
-    return table_;
-  }
-  void update() override {
+  void change(cuda::Table& table) override {
     const cuda::Table& real = *cuda::testing::real_nvrtc();
-#define TOWERFLOW_ENTRY(name) table_.name = real.name;
+#define TOWERFLOW_ENTRY(name) table.name = real.name;
     TOWERFLOW_CUDA_NVRTC(TOWERFLOW_ENTRY)
 #undef TOWERFLOW_ENTRY
-    table_.nvrtcCompileProgram = &compile;
+    table.nvrtcCompileProgram = &compile;
   }
 
   static inline std::string log;  ///< of the last program
@@ -59,8 +55,6 @@ class RealCompiler final : public cuda::TableLayer {
     }
     return status;
   }
-
-  cuda::Table table_;
 };
 
 /// Compiles a kernel for a card of a compute capability. Returns whether NVRTC made PTX of it.

@@ -11,6 +11,7 @@
 
 #include "cuda/backend/driver.h"
 #include "tests/cuda/chain_threshold.h"
+#include "tests/cuda/changed_calls.h"
 #include "tests/cuda/recording.h"
 #include "tests/models/steps.h"
 #include "tests/support/cuda_devices.h"
@@ -63,23 +64,17 @@ Make tanh_of_rows(const Shape& shape) {
 }
 
 /// NVRTC's calls, of which a layer makes some fail or counts them.
-class Compiler final : public cuda::TableLayer {
+class Compiler final : public testing::ChangedCalls {
  public:
   enum class Kind { counted, missing, refuses, wrong_code };
 
   explicit Compiler(Kind kind) : kind_(kind) { compilations = unloaded = 0; }
-  const cuda::Table& on(const cuda::Table& base) override {
-    base_ = &base;
-    update();
-    return table_;
-  }
-  void update() override {
-    table_ = *base_;
-    table_.cudaLibraryUnload = &unload;
-    if (table_.nvrtcCompileProgram == nullptr) return;
-    table_.nvrtcCompileProgram = kind_ == Kind::refuses ? &refuse : &compile;
-    if (kind_ == Kind::missing) table_.nvrtcCreateProgram = nullptr;
-    if (kind_ == Kind::wrong_code) table_.nvrtcGetCUBIN = &give_wrong_code;
+  void change(cuda::Table& table) override {
+    table.cudaLibraryUnload = &unload;
+    if (table.nvrtcCompileProgram == nullptr) return;
+    table.nvrtcCompileProgram = kind_ == Kind::refuses ? &refuse : &compile;
+    if (kind_ == Kind::missing) table.nvrtcCreateProgram = nullptr;
+    if (kind_ == Kind::wrong_code) table.nvrtcGetCUBIN = &give_wrong_code;
   }
 
   static inline std::atomic<int> compilations = 0, unloaded = 0;
@@ -102,9 +97,7 @@ class Compiler final : public cuda::TableLayer {
     return base_->cudaLibraryUnload(library);
   }
 
-  static inline const cuda::Table* base_ = nullptr;
   Kind kind_;
-  cuda::Table table_;
 };
 
 }  // namespace

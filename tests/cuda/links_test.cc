@@ -15,6 +15,7 @@
 #include "core/graph/graph.h"
 #include "core/runtime/session.h"
 #include "cuda/backend/driver.h"
+#include "tests/cuda/changed_calls.h"
 #include "tests/cuda/recording.h"
 
 using namespace towerflow;
@@ -29,32 +30,26 @@ ConfigProto gpus(int count, int share = 1) {
 }
 
 /// A layer in which copies between cards are wrong, late, or go through the host.
-class Links final : public cuda::TableLayer {
+class Links final : public testing::ChangedCalls {
  public:
   enum class Kind { lost, lost_back, lost_directly, lost_if_large, never_done, apart };
 
   explicit Links(Kind kind) : kind_(kind) { enabled = freed = lost_from = 0; }
-  const cuda::Table& on(const cuda::Table& base) override {
-    base_ = &base;
-    update();
-    return table_;
-  }
-  void update() override {
-    table_ = *base_;
-    table_.cudaDeviceEnablePeerAccess = &enable;
-    table_.cudaDeviceDisablePeerAccess = &disable;
+  void change(cuda::Table& table) override {
+    table.cudaDeviceEnablePeerAccess = &enable;
+    table.cudaDeviceDisablePeerAccess = &disable;
     if (kind_ == Kind::lost || kind_ == Kind::lost_if_large) {
-      table_.cudaMemcpyPeerAsync = &lose;
+      table.cudaMemcpyPeerAsync = &lose;
       lost_from = kind_ == Kind::lost ? 0 : 1 << 17;
     }
-    if (kind_ == Kind::lost_back) table_.cudaMemcpyPeerAsync = &lose_back;
-    if (kind_ == Kind::lost_directly) table_.cudaMemcpyPeerAsync = &lose_directly;
+    if (kind_ == Kind::lost_back) table.cudaMemcpyPeerAsync = &lose_back;
+    if (kind_ == Kind::lost_directly) table.cudaMemcpyPeerAsync = &lose_directly;
     if (kind_ == Kind::never_done) {
-      table_.cudaEventQuery = &event_not_ready;
-      table_.cudaStreamQuery = &stream_not_ready;
-      table_.cudaFree = &free_memory;
+      table.cudaEventQuery = &event_not_ready;
+      table.cudaStreamQuery = &stream_not_ready;
+      table.cudaFree = &free_memory;
     }
-    if (kind_ == Kind::apart) table_.cudaDeviceCanAccessPeer = &refuse;
+    if (kind_ == Kind::apart) table.cudaDeviceCanAccessPeer = &refuse;
   }
 
   static inline int enabled = 0;            ///< ordered pairs of cards with access
@@ -98,9 +93,7 @@ class Links final : public cuda::TableLayer {
     return base_->cudaDeviceDisablePeerAccess(peer);
   }
 
-  static inline const cuda::Table* base_ = nullptr;
   Kind kind_;
-  cuda::Table table_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/cuda/changed_calls.h"
 #include "tests/cuda/recording.h"
 #include "tests/models/contract_models.h"
 #include "tests/support/error_text.h"
@@ -43,23 +44,16 @@ std::size_t count_of(const std::string& text, const std::string& word) {
 
 /// A layer in which a call of one rank gets lost, as if its card had failed, or the end of a group
 /// fails; once each time that it is armed.
-class NcclFaults final : public cuda::TableLayer {
+class NcclFaults final : public testing::ChangedCalls {
  public:
   enum class Fault { none, lost_call, failed_group };
 
-  const cuda::Table& on(const cuda::Table& base) override {
-    base_ = &base;
-    table_ = base;
-    update();
-    return table_;
-  }
-  void update() override {
-    table_ = *base_;
-    table_.ncclAllReduce = &all_reduce;
-    table_.ncclGroupEnd = &end_group;
-    table_.ncclCommGetAsyncError = &async_error;
-    table_.ncclCommInitAll = &make;
-    table_.ncclCommAbort = &abort;
+  void change(cuda::Table& table) override {
+    table.ncclAllReduce = &all_reduce;
+    table.ncclGroupEnd = &end_group;
+    table.ncclCommGetAsyncError = &async_error;
+    table.ncclCommInitAll = &make;
+    table.ncclCommAbort = &abort;
   }
 
   static inline std::atomic<Fault> fault{Fault::none};
@@ -95,9 +89,7 @@ class NcclFaults final : public cuda::TableLayer {
     return base_->ncclCommAbort(comm);
   }
 
-  static inline const cuda::Table* base_ = nullptr;
   static inline std::atomic<bool> failed_{false};
-  cuda::Table table_;
 };
 
 /// Two towers that share a weight, whose labels are fed.

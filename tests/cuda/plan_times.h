@@ -5,39 +5,33 @@
 #include <map>
 #include <utility>
 
-#include "cuda/table/layer.h"
+#include "tests/cuda/changed_calls.h"
 
 namespace towerflow::testing {
 
 /// A layer in which a plan of cuDNN takes as long as a test says, whatever its execution took.
 /// Plans are told apart by the bytes of their workspaces.
-class PlanTimes final : public cuda::TableLayer {
+class PlanTimes final : public ChangedCalls {
  public:
   using Milliseconds = std::map<std::size_t, float>;
   explicit PlanTimes(Milliseconds times) {
     times_ = std::move(times);
     executions_ = 0;
   }
-  const cuda::Table& on(const cuda::Table& base) override {
-    base_ = &base;
-    update();
-    return table_;
-  }
-  void update() override {
-    table_ = *base_;
-    table_.cudaEventElapsedTime = [](float* taken, cudaEvent_t begin, cudaEvent_t end) {
+  void change(cuda::Table& table) override {
+    table.cudaEventElapsedTime = [](float* taken, cudaEvent_t begin, cudaEvent_t end) {
       const cudaError_t status = base_->cudaEventElapsedTime(taken, begin, end);
       const auto found = times_.find(workspace_);
       if (found != times_.end()) *taken = found->second * static_cast<float>(between_);
       return status;
     };
-    table_.cudaEventRecord = [](cudaEvent_t event, cudaStream_t stream) {
+    table.cudaEventRecord = [](cudaEvent_t event, cudaStream_t stream) {
       between_ = std::exchange(since_record_, 0);
       return base_->cudaEventRecord(event, stream);
     };
-    if (table_.cudnnBackendExecute == nullptr) return;
-    table_.cudnnBackendExecute = [](cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
-                                    cudnnBackendDescriptor_t pack) {
+    if (table.cudnnBackendExecute == nullptr) return;
+    table.cudnnBackendExecute = [](cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                                   cudnnBackendDescriptor_t pack) {
       std::int64_t bytes = 0, count = 0;
       base_->cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                                       CUDNN_TYPE_INT64, 1, &count, &bytes);
@@ -50,9 +44,6 @@ class PlanTimes final : public cuda::TableLayer {
   static int executions() { return executions_; }
 
  private:
-  cuda::Table table_;
-  // Entries are functions without state; one layer exists at a time.
-  inline static const cuda::Table* base_ = nullptr;
   inline static Milliseconds times_;
   inline static std::size_t workspace_ = 0;
   inline static int executions_ = 0, since_record_ = 0;
