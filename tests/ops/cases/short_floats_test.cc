@@ -77,9 +77,11 @@ TEST_CASE("every case in float16 and bfloat16, against float32") {
   const std::string device = testing::device_under_test();
   const std::string only = testing::cases_under_test();
   std::set<std::string> ops;
+  int named = 0;
   for (const OpCase& one : testing::op_cases()) {
     const auto& dtypes = one.dtypes;
     if (!one.name.starts_with(only)) continue;
+    ++named;
     if (std::find(dtypes.begin(), dtypes.end(), DType::float32) == dtypes.end()) continue;
     for (const DType dtype : {DType::float16, DType::bfloat16}) {
       CAPTURE(one.name);
@@ -103,6 +105,7 @@ TEST_CASE("every case in float16 and bfloat16, against float32") {
       }
     }
   }
+  CHECK(named > 0);
   if (!only.empty()) return;
   for (const OpDef* op : OpRegistry::global().all()) {
     if (!takes_short_floats(*op)) continue;
