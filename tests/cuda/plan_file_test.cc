@@ -68,8 +68,8 @@ TEST_SUITE("the file of plans") {
     std::vector<std::thread> threads;
     for (int session = 0; session < kSessions; ++session) {
       threads.emplace_back([&path, session] {
-        cuda::PlanTable table(path, true);
         for (int i = 0; i < kPlans; ++i) {
+          cuda::PlanTable table(path, true);
           table.add({.device = "card", .convolution = fmt::format("{} of {}", i, session)});
         }
       });

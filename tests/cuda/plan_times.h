@@ -14,15 +14,17 @@ namespace towerflow::testing {
 class PlanTimes final : public ChangedCalls {
  public:
   using Milliseconds = std::map<std::size_t, float>;
-  explicit PlanTimes(Milliseconds times) {
+  explicit PlanTimes(Milliseconds times, float alone = 1) {
     times_ = std::move(times);
+    alone_ = alone;
     executions_ = 0;
   }
   void change(cuda::Table& table) override {
     table.cudaEventElapsedTime = [](float* taken, cudaEvent_t begin, cudaEvent_t end) {
       const cudaError_t status = base_->cudaEventElapsedTime(taken, begin, end);
       const auto found = times_.find(workspace_);
-      if (found != times_.end()) *taken = found->second * static_cast<float>(between_);
+      if (found != times_.end())
+        *taken = found->second * (static_cast<float>(between_) + alone_ - 1);
       return status;
     };
     table.cudaEventRecord = [](cudaEvent_t event, cudaStream_t stream) {
@@ -45,6 +47,7 @@ class PlanTimes final : public ChangedCalls {
 
  private:
   inline static Milliseconds times_;
+  inline static float alone_ = 1;
   inline static std::size_t workspace_ = 0;
   inline static int executions_ = 0, since_record_ = 0;
   inline static int between_ = 0;  // executions between the last two records of events
