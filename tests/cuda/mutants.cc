@@ -53,14 +53,18 @@ using Clock = std::map<std::size_t, std::size_t>;
 std::map<std::string, Clock> orders_of(const std::vector<StreamCall>& calls) {
   std::map<std::size_t, std::vector<const StreamCall*>> streams;
   std::set<std::string> all_records;
+  std::map<std::size_t, std::size_t> ranks;  // of each all-reduce, by its number in a stream
   for (const StreamCall& call : calls) {
     streams[call.stream].push_back(&call);
+    if (call.kind == "all_reduce") ++ranks[call.number];
     if (call.kind == "record") all_records.insert(record_name(call.number, call.stream));
   }
   std::map<std::string, Clock> orders, records;
   std::map<std::size_t, Clock> clocks;
+  std::map<std::size_t, std::map<std::size_t, Clock>> met;  // the streams at each all-reduce
   std::map<std::size_t, std::size_t> done;
-  // Does one call of a stream. Returns false if it waits for a record that is still to come.
+  // Does one call of a stream. Returns false if it waits for a record or for a rank that is still
+  // to come.
   const auto join = [](Clock& clock, const Clock& other) {
     for (const auto& [stream, count] : other) clock[stream] = std::max(clock[stream], count);
   };
@@ -71,6 +75,11 @@ std::map<std::string, Clock> orders_of(const std::vector<StreamCall>& calls) {
       const auto known = records.find(name);
       if (known == records.end()) return false;
       join(clock, known->second);
+    }
+    if (call.kind == "all_reduce") {
+      met[call.number].insert({stream, clock});
+      if (met[call.number].size() < ranks[call.number]) return false;
+      for (const auto& [rank, other] : met[call.number]) join(clock, other);
     }
     if (call.kind == "record") {
       records[record_name(call.number, stream)] = clock;
@@ -194,6 +203,27 @@ struct Mutations::Calls {
         own.pass(stream, {.kind = "convolution"},
                  [&]() -> int { return own.base_->cudnnBackendExecute(handle, plan, pack); }, {}));
   }
+  static ncclResult_t all_reduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                                 ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream) {
+    Mutations& own = *active;
+    const Call again = [=, &own]() -> int {
+      return own.base_->ncclAllReduce(from, to, count, type, operation, comm, stream);
+    };
+    return static_cast<ncclResult_t>(own.pass(
+        stream, {.kind = "all_reduce", .what = fmt::format("{} numbers", count)}, again, again));
+  }
+  /// Groups belong to no stream.
+  static ncclResult_t group_start() {
+    Mutations& own = *active;
+    return static_cast<ncclResult_t>(own.pass(nullptr, {.kind = "group_start"},
+                                              [&]() -> int { return own.base_->ncclGroupStart(); },
+                                              {}));
+  }
+  static ncclResult_t group_end() {
+    Mutations& own = *active;
+    return static_cast<ncclResult_t>(own.pass(
+        nullptr, {.kind = "group_end"}, [&]() -> int { return own.base_->ncclGroupEnd(); }, {}));
+  }
 
  private:
   template <class Run>
@@ -234,6 +264,10 @@ void Mutations::update() {
   if (table_.cublasLtMatmul != nullptr) table_.cublasLtMatmul = &Calls::product;
   if (table_.cudnnSetStream != nullptr) table_.cudnnSetStream = &Calls::set_dnn_stream;
   if (table_.cudnnBackendExecute != nullptr) table_.cudnnBackendExecute = &Calls::convolution;
+  if (table_.ncclAllReduce == nullptr) return;
+  table_.ncclAllReduce = &Calls::all_reduce;
+  table_.ncclGroupStart = &Calls::group_start;
+  table_.ncclGroupEnd = &Calls::group_end;
 }
 
 void Mutations::arm(const Mutant& mutant) {
@@ -338,7 +372,7 @@ std::vector<Mutant> mutants_of(const std::vector<StreamCall>& calls) {
   std::vector<Mutant> mutants;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const StreamCall& call = calls[i];
-    if (is_order(call) || call.kind == "memset" || call.kind == "copy") {
+    if (is_order(call) || is_of_nccl(call) || call.kind == "memset" || call.kind == "copy") {
       mutants.push_back({.change = Mutant::Change::drop, .call = call});
     }
     if (i + 1 == calls.size() || calls[i + 1].stream != call.stream || !call.can_be_late) continue;
@@ -363,6 +397,10 @@ bool changes_order(const std::vector<StreamCall>& calls, const Mutant& mutant) {
     std::iter_swap(at, at + 1);
   }
   return orders_of(changed) != orders_of(calls);
+}
+
+bool is_of_nccl(const StreamCall& call) {
+  return call.kind == "all_reduce" || call.kind == "group_start" || call.kind == "group_end";
 }
 
 std::string to_string(const Mutant& mutant) {

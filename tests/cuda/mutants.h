@@ -20,7 +20,9 @@ namespace towerflow::testing {
 struct StreamCall {
   std::size_t stream = 0;
   std::size_t number = 0;  ///< among the calls of its kind; of a wait, 0
-  std::string kind;  ///< "wait", "record", "memset", "copy", "launch", "product", "convolution"
+  /// "wait", "record", "memset", "copy", "launch", "product", "convolution", "all_reduce"; of no
+  /// stream, "group_start", "group_end".
+  std::string kind;
   std::string what;  ///< the name of the kernel, the bytes; of a wait, for which record
   std::vector<std::string> after{};  ///< the records that the host had seen to be done
   bool can_be_late = true;           ///< whether its arguments can be kept
@@ -80,8 +82,10 @@ class Mutations final : public cuda::TableLayer {
   Call held_back_;
 };
 
-/// Returns the mutants of the calls of a step: each wait, record, memset and copy left out, each
-/// wait behind the work that it is for, each record before the work that it is about.
+bool is_of_nccl(const StreamCall& call);
+/// Returns the mutants of the calls of a step: each wait, record, memset, copy and call of NCCL
+/// left out, each wait behind the work that it is for, each record before the work that it is
+/// about.
 std::vector<Mutant> mutants_of(const std::vector<StreamCall>& calls);
 /// Returns whether a mutant makes the work of two streams less ordered. Many waits and records do
 /// not matter, since a later record of the same stream, or a third stream or the host, gives the
