@@ -18,8 +18,8 @@ struct ConvolutionPlan {
   std::int64_t timed = 0;                        ///< the number of plans that were compared
 };
 
-/// Reads the plans in a file (docs/cuda.md, "Plans of convolutions"), sorted by device and
-/// convolution. Defined in cuda/backend, a layer above this one.
+/// Reads the plans in a file (docs/cuda.md, "Plans of convolutions"), in its order. Defined in
+/// cuda/backend, a layer above this one.
 ///
 /// errors   NotFoundError, PermissionDeniedError, ..: the file cannot be read; DataLossError: it is
 ///          no table of plans; UnavailableError: the build has no CUDA

@@ -23,15 +23,17 @@ struct DnnPlan {
 };
 
 /// Returns a plan whose results are equal in all runs, and in full float32 if the images are
-/// float32: that of the session's table, or if the session measures the fastest of all, or else
-/// the first of the heuristics. Hold `device.planning()`.
+/// float32. It is the one in the session's table. If the table has none, it is the fastest if the
+/// session measures, and otherwise the first that the heuristics propose. Hold
+/// `device.planning()`.
 ///
-/// errors   UnimplementedError: there is none; InvalidArgumentError: that of the table is not such
-///          a plan; FailedPreconditionError: the table is for other devices
+/// errors   UnimplementedError: cuDNN has no such plan; InvalidArgumentError: the one in the table
+/// is
+///          not such a plan; FailedPreconditionError: the table is for other devices
 DnnPlan choose_plan(Device& device, DnnDescriptors& made, const DnnConvolutionSpec& spec,
                     cudnnBackendDescriptor_t graph);
 
-/// Returns the convolution as a text, which tells it apart from others: "forward float32 NHWC
+/// Returns a text that only this convolution has: "forward float32 NHWC
 /// 64x28x28x1, filter 5x5x1x32, stride 1x1, dilation 1x1, padding 2,2,2,2".
 std::string to_text(const DnnConvolutionSpec& spec);
 

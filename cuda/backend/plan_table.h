@@ -23,9 +23,10 @@ class PlanTable {
   /// Whether plans that are missing are to be measured.
   bool measures() const { return measures_; }
   const std::string& path() const { return path_; }
-  /// Returns nothing if there is none.
+  /// Returns nothing if there is no plan.
   ///
-  /// errors   FailedPreconditionError: the session does not measure, and no plan is of this device
+  /// errors   FailedPreconditionError: the session does not measure, and the table has no plan for
+  ///          this device at all
   std::optional<ConvolutionPlan> find(const std::string& device,
                                       const std::string& convolution) const;
   /// Adds a plan in place of another one, and writes the file.

@@ -17,9 +17,9 @@ class PlanTimer {
   PlanTimer(const PlanTimer&) = delete;
   PlanTimer& operator=(const PlanTimer&) = delete;
 
-  /// Returns the milliseconds of one execution: the least of three averages, or a first impression
-  /// if that is far above `best`. Nothing if cuDNN refuses to execute the plan, or its workspace
-  /// does not fit.
+  /// Returns the milliseconds of one execution: the least of three averages, or the time of a
+  /// single execution if that is more than twice `best`. Returns nothing if cuDNN refuses to
+  /// execute the plan, or if its workspace does not fit.
   std::optional<double> time(const DnnPlan& plan, double best);
 
  private:
