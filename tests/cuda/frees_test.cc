@@ -1,5 +1,5 @@
-// A session gives back all that it has got from CUDA, and calls that are left out are noticed: one in
-// ten by default, all with TOWERFLOW_CUDA_MUTANTS=all.
+// A session gives back all that it has got from CUDA, and calls that are left out are noticed: one
+// in ten by default, all with TOWERFLOW_CUDA_MUTANTS=all.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
