@@ -104,6 +104,15 @@ class PreparedKernel {
   /// changes its first variable only after all such kernels, so that a failed step changes nothing;
   /// see also `enqueue_checked`.
   virtual bool may_fail() const { return true; }
+  /// Returns whether the kernel has memory in which its inputs can be computed; see `input_memory`.
+  virtual bool has_input_memory() const { return false; }
+  /// Called before each run that launches the kernel, if it has such memory: writes an address for
+  /// each input to `addresses`, aligned to 64 bytes, and returns what owns the memory until the run
+  /// has ended. The planner has an input computed there if it can, so that the kernel, which finds
+  /// it at that address, need not copy it.
+  virtual std::shared_ptr<void> input_memory(ResourceStore&, std::span<void*>) const {
+    return nullptr;
+  }
   virtual void enqueue(Queue& queue, const LaunchArgs& args) const = 0;
 };
 

@@ -124,8 +124,9 @@ struct OpDef {
   /// a stack. A value that is computed for one of them gets an Array instead of memory of the
   /// frame.
   std::vector<int> keeps{};
-  /// Outputs that are Arrays of such an object, such as a value popped from a stack.
+  /// Outputs that are Arrays of such an object, such as a value popped from a stack; kEach for all.
   std::vector<int> gives{};
+  static constexpr int kEach = -1;
   /// Of a stateful op: its resource is an object of the run, such as a stack, which nothing outside
   /// of the run sees.
   bool uses_run_object = false;

@@ -40,7 +40,8 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
       in_memory_of_(plan.slots.size(), -1),
       late_descs_(plan.slots.size()),
       views_(plan.slots.size()),
-      events_(static_cast<std::size_t>(plan.events)) {
+      events_(static_cast<std::size_t>(plan.events)),
+      resources_(resources) {
   for (const PlanVariable& variable : plan.variables) {
     variables_.push_back(&storage_of(variable, devices, resources));
   }
@@ -122,6 +123,7 @@ void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace, b
     const bool result = plan_.slots[i].kind == Slot::Kind::output;
     if (result && plan_.view_of[i] == static_cast<int>(i)) bind_result(i, spends_feeds);
   }
+  bind_input_memory();
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     const Slot& slot = plan_.slots[i];
     const auto in_arena = static_cast<std::size_t>(slot.arena);
@@ -160,6 +162,20 @@ void Frame::bind_result(std::size_t slot, bool spends_feeds) {
   addresses_[slot] = array.raw();
 }
 
+/// Puts values where the kernels that read them have memory for them.
+void Frame::bind_input_memory() {
+  for (const InputMemory& memory : plan_.input_memories) {
+    input_addresses_.assign(memory.slots.size(), nullptr);
+    const std::shared_ptr<void> owner = memory.kernel->input_memory(resources_, input_addresses_);
+    for (std::size_t i = 0; i < memory.slots.size(); ++i) {
+      const int slot = memory.slots[i];
+      if (slot < 0) continue;
+      const TensorDesc& what = declared(slot);
+      give(slot, Array(what.dtype, what.shape, std::shared_ptr<void>(owner, input_addresses_[i])));
+    }
+  }
+}
+
 void Frame::take_results(std::vector<Array>& results) {
   results.resize(plan_.fetches.size());
   for (std::size_t i = 0; i < plan_.fetches.size(); ++i) {
@@ -179,7 +195,9 @@ void Frame::return_results(std::vector<Array>& results) {
 void Frame::end(ArenaPool& arenas) {
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     const Slot::Kind kind = plan_.slots[i].kind;
-    if (kind == Slot::Kind::late || kind == Slot::Kind::given) arrays_[i] = Array();
+    if (kind != Slot::Kind::late && kind != Slot::Kind::given) continue;
+    arrays_[i] = Array();
+    addresses_[i] = nullptr;
   }
   arenas.release(blocks_);
 }

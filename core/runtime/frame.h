@@ -67,6 +67,7 @@ class Frame {
   void bind_constants(const DeviceSet& devices);
   void* device_constant(const Array& value, const Device& device);
   void bind_result(std::size_t slot, bool spends_feeds);
+  void bind_input_memory();
   std::size_t memory_slot(int slot) const {
     return static_cast<std::size_t>(plan_.view_of[static_cast<std::size_t>(slot)]);
   }
@@ -85,6 +86,8 @@ class Frame {
   std::vector<std::shared_ptr<void>> device_constants_;
   std::vector<std::shared_ptr<Event>> events_;
   std::vector<QueueState> queues_;
+  ResourceStore& resources_;
+  std::vector<void*> input_addresses_;  // of one kernel at a time
 };
 
 }  // namespace towerflow

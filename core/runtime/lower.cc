@@ -96,6 +96,7 @@ void Lowering::emit_launch(int id) {
   } catch (...) {
     rethrow_with(made.detail);
   }
+  use_input_memory(made);
   collect_variables(node, made);
   draft.may_fail = made.late || made.kernel->may_fail();
   draft.writes = node.op->effect == Effect::writes_variable;
@@ -120,8 +121,27 @@ void Lowering::share_arrays(Instruction& instruction) {
     change(instruction.inputs[static_cast<std::size_t>(input)], Slot::Kind::output);
   }
   for (const int output : instruction.op->gives) {
-    change(instruction.outputs[static_cast<std::size_t>(output)], Slot::Kind::given);
+    if (output == OpDef::kEach) {
+      for (const int slot : instruction.outputs) change(slot, Slot::Kind::given);
+    } else {
+      change(instruction.outputs[static_cast<std::size_t>(output)], Slot::Kind::given);
+    }
   }
+}
+
+void Lowering::use_input_memory(const Instruction& instruction) {
+  if (instruction.kernel == nullptr || !instruction.kernel->has_input_memory()) return;
+  InputMemory memory{instruction.kernel, {}};
+  for (const int input : instruction.inputs) {
+    const int root = memory_of(input);
+    Slot& slot = plan_.slots[static_cast<std::size_t>(root)];
+    const bool free = slot.kind == Slot::Kind::arena && !staging_.contains(root);
+    if (free) slot.kind = Slot::Kind::given;
+    memory.slots.push_back(free ? root : -1);
+  }
+  const bool any =
+      std::any_of(memory.slots.begin(), memory.slots.end(), [](int slot) { return slot >= 0; });
+  if (any) plan_.input_memories.push_back(std::move(memory));
 }
 
 void Lowering::emit_copy(int id) {

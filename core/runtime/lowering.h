@@ -167,6 +167,9 @@ class Lowering {
   /// Lets objects of the run share the Arrays of operands that an instruction keeps or gives.
   void share_arrays(Instruction& instruction);
 
+  /// Has the inputs of an instruction computed in memory of its kernel, if that has some.
+  void use_input_memory(const Instruction& instruction);
+
   Cost cost_of_node(const PlanNode& node) const { return cost_in(graph_, node); }
   /// Returns the slot of an output; one that refers to a variable (Assign) is the variable's
   /// storage.

@@ -90,6 +90,7 @@ class MemoryPlanner {
     choose_arenas();
     lifetimes_.resize(plan_.slots.size());
     find_lifetimes();
+    if (reuse_) extend_input_memory();
     for (std::size_t queue = 0; queue < plan_.queues.size(); ++queue) {
       assign(static_cast<int>(queue));
     }
@@ -155,6 +156,36 @@ class MemoryPlanner {
             life.last = std::max(life.last, static_cast<int>(i));
         }
       }
+    }
+  }
+
+  /// Lets values that are overwritten in place by one in the memory of a kernel use that memory as
+  /// well, and so on back to the first of them.
+  void extend_input_memory() {
+    std::map<int, int> inside;  // slot with memory of its own -> slot in the memory of a kernel
+    for (const InputMemory& memory : plan_.input_memories) {
+      for (const int slot : memory.slots) {
+        if (slot >= 0) inside[slot] = slot;
+      }
+    }
+    if (inside.empty()) return;
+    for (const QueueProgram& queue : plan_.queues) {
+      for (std::size_t i = queue.instructions.size(); i-- > 0;) {
+        const Instruction& instruction = queue.instructions[i];
+        for (const int slot : instruction.outputs) {
+          const auto at = inside.find(root(slot));
+          if (at == inside.end() || instruction.kernel == nullptr) continue;
+          const std::size_t bytes = memory_slot(slot).desc.bytes();
+          const int input = find_reusable_input(instruction, slot, bytes, static_cast<int>(i));
+          if (input >= 0) inside[root(input)] = at->second;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
+      const auto at = inside.find(plan_.view_of[i]);
+      if (at == inside.end()) continue;
+      plan_.view_of[i] = at->second;
+      plan_.slots[i].kind = Slot::Kind::given;
     }
   }
 

@@ -21,7 +21,8 @@ struct Slot {
     variable,  ///< number `index` of the plan's variables
     feed,      ///< number `index` of the run's feeds
     output,    ///< a result of the run, or a value that objects of the run share, in its own Array
-    given,     ///< in an Array of such an object, which the instruction gives
+    given,     ///< in an Array of such an object or of a kernel, which the run or one of its
+               ///< instructions gives
     boxed,     ///< strings, in an Array that the frame keeps
     late,      ///< shape known only during the run, which allocates the Array
   };
@@ -108,6 +109,12 @@ struct Instruction {
   bool changes_replica() const { return kind == Kind::fill || mirrors; }
 };
 
+/// Memory of a kernel in which some of its inputs are computed; see PreparedKernel::input_memory.
+struct InputMemory {
+  std::shared_ptr<const PreparedKernel> kernel;
+  std::vector<int> slots;  ///< per input; -1 for those that are elsewhere
+};
+
 /// The instructions of one engine of a device, in order.
 struct QueueProgram {
   int device = 0;
@@ -147,6 +154,7 @@ struct Plan {
   std::vector<int> in_memory_of;
   int events = 0;
   std::vector<Arena> arenas;
+  std::vector<InputMemory> input_memories;
   std::size_t max_operands = 0;
   std::vector<Placement> placements;
   std::vector<Transfer> transfers;
