@@ -26,32 +26,37 @@ using std::chrono::microseconds;
 
 constexpr int kGatherTag = 0;
 constexpr double kLongestLimit = 1e8;  // seconds: three years
-/// How often a call looks for messages before it sleeps in between: for some 20 ms if each process
-/// has a core. Otherwise it looks less often and yields after each look, since another process
-/// could compute in that time.
-constexpr int kLooksAlone = 20000, kLooksCrowded = 400;
-constexpr int kLooksPerYieldAlone = 64, kLooksPerYieldCrowded = 1;
+/// How to wait between two looks for messages.
+struct Pace {
+  int looks;            ///< at first, before it sleeps
+  int looks_per_yield;  ///< until then, it yields after so many
+  int looks_per_doubling;
+  microseconds longest;  ///< it sleeps longer and longer, for at most so long
+};
+/// A call that waits, if each process of the host has a core: it looks for some 20 ms.
+constexpr Pace kCall{20000, 64, 10, microseconds(500)};
+/// With more processes than cores, another process could compute in that time.
+constexpr Pace kCallInCrowd{400, 1, 10, microseconds(500)};
+/// The thread of the group, while the program computes.
+constexpr Pace kThread{20, 64, 10, microseconds(500)};
+/// With more processes than cores, it takes the time that it uses from the program.
+constexpr Pace kThreadInCrowd{1, 1, 1, microseconds(4000)};
 
-/// Waits between two looks for messages: not at all at first, then longer and longer, since with
-/// more processes than cores a process that looks takes the time of others.
+/// Waits between two looks.
 class Pause {
  public:
-  Pause(int looks_without, bool crowded)
-      : looks_without_(looks_without),
-        looks_per_yield_(crowded ? kLooksPerYieldCrowded : kLooksPerYieldAlone) {}
   void reset() { looks_ = 0; }
-  void wait() {
-    constexpr microseconds kShortest(20), kLongest(500);
-    if (++looks_ <= looks_without_) {
-      if (looks_ % looks_per_yield_ == 0) std::this_thread::yield();
+  void wait(const Pace& pace) {
+    constexpr microseconds kShortest(20);
+    if (++looks_ <= pace.looks) {
+      if (looks_ % pace.looks_per_yield == 0) std::this_thread::yield();
       return;
     }
-    const int doublings = std::min((looks_ - looks_without_) / 10, 5);
-    std::this_thread::sleep_for(std::min(kShortest * (1 << doublings), kLongest));
+    const int doublings = std::min((looks_ - pace.looks) / pace.looks_per_doubling, 8);
+    std::this_thread::sleep_for(std::min(kShortest * (1 << doublings), pace.longest));
   }
 
  private:
-  int looks_without_, looks_per_yield_;
   int looks_ = 0;
 };
 
@@ -105,7 +110,6 @@ ProcessGroup::ProcessGroup(const Open& open) {
       std::count(hosts_.begin(), hosts_.end(), hosts_[static_cast<std::size_t>(rank_)]);
   const std::lock_guard lock(mutex_);
   crowded_ = here > static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency());
-  looks_ = crowded_ ? kLooksCrowded : kLooksAlone;
 }
 
 ProcessGroup::~ProcessGroup() {
@@ -193,7 +197,8 @@ void ProcessGroup::wait_for(std::unique_lock<std::mutex>& lock, const Exchange& 
   const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(time_limit_));
   ++waiting_;
-  Pause pause(looks_, crowded_);
+  const Pace& pace = crowded_ ? kCallInCrowd : kCall;
+  Pause pause;
   try {
     while (!exchange.finished_) {
       if (!failure_.empty()) throw errors::UnavailableError(failure_);
@@ -209,7 +214,7 @@ void ProcessGroup::wait_for(std::unique_lock<std::mutex>& lock, const Exchange& 
         throw errors::DeadlineExceededError(failure_);
       }
       lock.unlock();
-      pause.wait();
+      pause.wait(pace);
       lock.lock();
     }
   } catch (...) {
@@ -254,7 +259,7 @@ void ProcessGroup::serve(const Open& open) {
 /// Looks for messages while something is under way and no call does.
 void ProcessGroup::work() {
   std::unique_lock lock(mutex_);
-  Pause pause(20, crowded_);
+  Pause pause;
   while (true) {
     asked_.wait(lock, [this] {
       const bool busy = waiting_ == 0 && !active_.empty() && failure_.empty();
@@ -265,8 +270,9 @@ void ProcessGroup::work() {
       pause.reset();
       continue;
     }
+    const Pace& pace = crowded_ ? kThreadInCrowd : kThread;
     lock.unlock();
-    pause.wait();
+    pause.wait(pace);
     lock.lock();
   }
 }

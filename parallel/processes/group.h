@@ -111,7 +111,6 @@ class ProcessGroup {
   std::exception_ptr cannot_join_;
   std::string failure_;   ///< of the group; empty while it works
   int waiting_ = 0;       ///< calls that wait, and look for messages themselves
-  int looks_ = 0;         ///< before such a call sleeps
   bool crowded_ = false;  ///< whether the processes of this host are more than its cores
   std::unique_ptr<processes::MessageEngine> engine_;
   std::vector<SharedExchange> active_;
