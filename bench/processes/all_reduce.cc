@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "parallel/processes/group.h"
@@ -50,8 +51,7 @@ int main(int argc, char** argv) {
         std::fill_n(reinterpret_cast<float*>(exchange->numbers()), elements, 1.0F);
         own.push_back(seconds_of([&] {
           group.run(exchange);
-          auto* to = reinterpret_cast<std::byte*>(result.data());
-          for (const auto& [data, bytes] : exchange->means()) to = std::copy_n(data, bytes, to);
+          std::memcpy(result.data(), exchange->means(), result.size() * sizeof(float));
         }));
         of_mpi.push_back(seconds_of([&] {
           MPI_Allreduce(MPI_IN_PLACE, buffer.data(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM,

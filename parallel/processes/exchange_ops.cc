@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -34,10 +35,10 @@ struct ExchangeInRun final : RunObject {
 };
 
 template <class E>
-E& exchange_in_run(const LaunchArgs& args) {
+const std::shared_ptr<E>& exchange_in_run(const LaunchArgs& args) {
   auto* of_run = dynamic_cast<ExchangeInRun<E>*>(*args.input<Resource*>(0));
   if (of_run == nullptr) throw errors::InvalidArgumentError("the resource is not an exchange");
-  return *of_run->exchange;
+  return of_run->exchange;
 }
 
 template <class E>
@@ -46,34 +47,60 @@ void start_in_run(const LaunchArgs& args, const std::shared_ptr<E>& exchange) {
   *args.output<Resource*>(0) = &args.run->objects->add<ExchangeInRun<E>>(exchange);
 }
 
-/// The buffer of a node, which runs use one after another.
-class ExchangeBuffer final : public Resource {
+/// The exchanges of a node: one for runs that follow one another, more for runs at the same time.
+class NodeExchanges final : public Resource {
  public:
+  /// Returns an exchange that no run uses.
   std::shared_ptr<MeanExchange> take(const ExchangeAttrs& attrs, DType dtype,
                                      std::int64_t elements) {
     const std::lock_guard lock(mutex_);
-    const bool fits =
-        exchange_ != nullptr && exchange_.use_count() == 1 && exchange_->elements() == elements;
-    if (!fits) {
-      exchange_ =
-          make_mean_exchange(process_group(), attrs.what, attrs.tag, dtype, elements, attrs.givers);
+    const auto is_free = [](const Item& item) { return item.exchange.use_count() == 1; };
+    // The number of elements changes with a shape that only the run knows.
+    std::erase_if(items_, [&](const Item& item) {
+      return is_free(item) && item.exchange->elements() != elements;
+    });
+    auto item = std::find_if(items_.begin(), items_.end(), is_free);
+    if (item == items_.end()) {
+      items_.push_back({make_mean_exchange(process_group(), attrs.what, attrs.tag, dtype, elements,
+                                           attrs.givers)});
+      item = std::prev(items_.end());
     }
-    return exchange_;
+    item->numbers = item->exchange->numbers();
+    return item->exchange;
+  }
+
+  /// Returns the exchange in whose memory for numbers an input lies, at `offset`; null if in none.
+  std::shared_ptr<MeanExchange> with_input(const std::byte* input, std::size_t offset) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(items_.begin(), items_.end(), [&](const Item& item) {
+      return item.numbers + offset == input;
+    });
+    return found == items_.end() ? nullptr : found->exchange;
   }
 
  private:
+  struct Item {
+    std::shared_ptr<MeanExchange> exchange;
+    std::byte* numbers = nullptr;  ///< for the run that took it last
+  };
   std::mutex mutex_;
-  std::shared_ptr<MeanExchange> exchange_;
+  std::vector<Item> items_;
 };
 
-/// Copies between operands and a buffer in which they lie one after another, in slices.
-class PackedCopies {
+/// Operands one after another in a buffer, each at a multiple of the alignment of values, and
+/// copies between them and the buffer, in slices.
+class PackedOperands {
  public:
-  explicit PackedCopies(std::span<const TensorDesc> operands) {
-    for (const TensorDesc& operand : operands) sizes_.push_back(operand.bytes());
-    for (const std::size_t size : sizes_) bytes_ += size;
+  explicit PackedOperands(std::span<const TensorDesc> operands) {
+    for (const TensorDesc& operand : operands) {
+      sizes_.push_back(operand.bytes());
+      offsets_.push_back(bytes_);
+      bytes_ += (operand.bytes() + Array::kAlignment - 1) / Array::kAlignment * Array::kAlignment;
+    }
   }
+  std::size_t size() const { return sizes_.size(); }
   std::size_t bytes() const { return bytes_; }
+  std::size_t offset(std::size_t operand) const { return offsets_[operand]; }
 
   /// Calls `copy(operand, offset in the operand, offset in the buffer, bytes)` for parts of equal
   /// size on the threads of the queue.
@@ -83,89 +110,121 @@ class PackedCopies {
     const int slices = loop_slices(total / 4);
     static_cast<CpuQueue&>(queue).pool().parallel(slices, [&](int slice) {
       const SliceRange range = slice_range(total, slices, slice, 64);
-      std::size_t begin = 0;  // of the operand in the buffer
       for (std::size_t i = 0; i < sizes_.size(); ++i) {
-        const std::size_t end = begin + sizes_[i];
+        const std::size_t begin = offsets_[i], end = begin + sizes_[i];
         const std::size_t from = std::max(begin, static_cast<std::size_t>(range.begin));
         const std::size_t to = std::min(end, static_cast<std::size_t>(range.end));
         if (from < to) copy(i, from - begin, from, to - from);
-        begin = end;
       }
     });
   }
 
  private:
-  std::vector<std::size_t> sizes_;
+  std::vector<std::size_t> sizes_, offsets_;
   std::size_t bytes_ = 0;
 };
 
+/// Gives the gradients to an exchange. They are computed in its memory for numbers, but for those
+/// that others need elsewhere too, such as results of the run, or that come from an accelerator.
 class MeanStartKernel final : public PreparedKernel {
  public:
   explicit MeanStartKernel(const KernelRequest& request)
       : attrs_(request.attributes<ExchangeAttrs>()),
         node_(request.node),
         dtype_(request.inputs[0].dtype),
-        copies_(request.inputs) {}
+        operands_(request.inputs) {}
+
+  bool has_input_memory() const override { return true; }
+  std::shared_ptr<void> input_memory(ResourceStore& resources,
+                                     std::span<void*> addresses) const override {
+    auto exchange = take(exchanges_in(resources));
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      addresses[i] = exchange->numbers() + operands_.offset(i);
+    }
+    return exchange;
+  }
 
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
-    auto& buffer = args.run->resources.resource<ExchangeBuffer>(
-        node_, [] { return std::make_unique<ExchangeBuffer>(); });
-    const auto exchange = buffer.take(
-        attrs_, dtype_, static_cast<std::int64_t>(copies_.bytes() / dtype_size(dtype_)));
-    std::byte* const to = exchange->numbers();
-    copies_.run(queue, [&](std::size_t i, std::size_t from, std::size_t at, std::size_t bytes) {
-      std::memcpy(to + at, args.input<std::byte>(i) + from, bytes);
-    });
+    NodeExchanges& exchanges = exchanges_in(args.run->resources);
+    std::shared_ptr<MeanExchange> exchange;
+    for (std::size_t i = 0; i < operands_.size() && exchange == nullptr; ++i) {
+      exchange = exchanges.with_input(args.input<std::byte>(i), operands_.offset(i));
+    }
+    if (exchange == nullptr) exchange = take(exchanges);
+    copy_others(queue, args, exchange->numbers());
     start_in_run(args, exchange);
   }
 
  private:
+  NodeExchanges& exchanges_in(ResourceStore& resources) const {
+    return resources.resource<NodeExchanges>(node_,
+                                             [] { return std::make_unique<NodeExchanges>(); });
+  }
+
+  std::shared_ptr<MeanExchange> take(NodeExchanges& exchanges) const {
+    return exchanges.take(attrs_, dtype_,
+                          static_cast<std::int64_t>(operands_.bytes() / dtype_size(dtype_)));
+  }
+
+  /// Copies the gradients that are not in the memory of the exchange.
+  void copy_others(Queue& queue, const LaunchArgs& args, std::byte* to) const {
+    const auto is_elsewhere = [&](std::size_t i) {
+      return args.input<std::byte>(i) != to + operands_.offset(i);
+    };
+    bool any = false;
+    for (std::size_t i = 0; i < operands_.size(); ++i) any |= is_elsewhere(i);
+    if (!any) return;
+    operands_.run(queue, [&](std::size_t i, std::size_t from, std::size_t at, std::size_t bytes) {
+      if (is_elsewhere(i)) std::memcpy(to + at, args.input<std::byte>(i) + from, bytes);
+    });
+  }
+
   ExchangeAttrs attrs_;
   std::string node_;
   DType dtype_;
-  PackedCopies copies_;
+  PackedOperands operands_;
 };
 
 /// Waits for an exchange while other threads may use this one's core.
 template <class E>
-E& awaited_exchange(Queue& queue, const LaunchArgs& args) {
-  E& exchange = exchange_in_run<E>(args);
+std::shared_ptr<E> awaited_exchange(Queue& queue, const LaunchArgs& args) {
+  const std::shared_ptr<E> exchange = exchange_in_run<E>(args);
   const ThreadPool::Blocked idle(static_cast<CpuQueue&>(queue).pool());
-  process_group().wait(exchange, &args.run->cancellation);
+  process_group().wait(*exchange, &args.run->cancellation);
   return exchange;
 }
 
-/// Copies bytes that begin at `at` of the pieces, one after another.
-void copy_from_pieces(const std::vector<MeanExchange::Piece>& pieces, std::size_t at,
-                      std::size_t bytes, std::byte* to) {
-  for (const auto& [data, size] : pieces) {
-    const std::size_t count = at < size ? std::min(bytes, size - at) : 0;
-    if (count > 0) std::memcpy(to, data + at, count);
-    to += count;
-    bytes -= count;
-    at -= std::min(at, size);
-  }
-}
-
+/// Gives the means where they are. Those of another memory or of a shape that only the run knows
+/// are copied.
 class MeanEndKernel final : public PreparedKernel {
  public:
-  explicit MeanEndKernel(const KernelRequest& request) : copies_(request.outputs) {
-    for (int i = 0; i < static_cast<int>(request.outputs.size()); ++i) {
-      in_place_.push_back({i, i + 1});
-    }
-  }
-  std::vector<InPlacePair> in_place() const override { return in_place_; }
+  explicit MeanEndKernel(const KernelRequest& request)
+      : outputs_(request.outputs), operands_(request.outputs) {}
 
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
-    const auto means = awaited_exchange<MeanExchange>(queue, args).means();
-    copies_.run(queue, [&](std::size_t i, std::size_t to, std::size_t at, std::size_t bytes) {
-      copy_from_pieces(means, at, bytes, args.output<std::byte>(i) + to);
+    const auto exchange = awaited_exchange<MeanExchange>(queue, args);
+    const std::byte* const means = exchange->means();
+    bool copies = false;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (args.outputs[i] != nullptr) {
+        copies = true;
+        continue;
+      }
+      void* at = const_cast<std::byte*>(means + operands_.offset(i));
+      args.arrays->give_output(
+          i, Array(outputs_[i].dtype, outputs_[i].shape, std::shared_ptr<void>(exchange, at)));
+    }
+    if (!copies) return;
+    operands_.run(queue, [&](std::size_t i, std::size_t to, std::size_t at, std::size_t bytes) {
+      if (args.outputs[i] != nullptr) {
+        std::memcpy(args.output<std::byte>(i) + to, means + at, bytes);
+      }
     });
   }
 
  private:
-  PackedCopies copies_;
-  std::vector<InPlacePair> in_place_;
+  std::vector<TensorDesc> outputs_;
+  PackedOperands operands_;
 };
 
 std::unique_ptr<PreparedKernel> rows_start_kernel(const KernelRequest& request) {
@@ -190,7 +249,8 @@ class RowsEndKernel final : public PreparedKernel {
   }
 
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
-    const auto& strings = awaited_exchange<GatherExchange>(queue, args).strings();
+    const auto exchange = awaited_exchange<GatherExchange>(queue, args);
+    const auto& strings = exchange->strings();
     const std::size_t index_bytes = dtype_size(indices_.dtype);
     const std::size_t row_bytes = static_cast<std::size_t>(width_) * dtype_size(values_.dtype);
     std::int64_t rows = 0;
@@ -264,17 +324,20 @@ void rows_end_shape(InferenceContext& context) {
 static void register_process_exchange_ops(OpRegistry& registry) {
   using namespace parallel::processes;
   const NoGradient none{"it combines gradients of several processes"};
-  const auto add = [&](const char* name, ArgTexts inputs, ArgTexts outputs, ShapeRule shape) {
+  const auto add = [&](const char* name, ArgTexts inputs, ArgTexts outputs, ShapeRule shape,
+                       std::vector<int> gives = {}) {
     registry.add({.name = name,
                   .inputs = std::move(inputs),
                   .outputs = std::move(outputs),
                   .attrs = attributes<ExchangeAttrs>(),
                   .shape = std::move(shape),
                   .gradient = none,
-                  .effect = Effect::stateful});
+                  .effect = Effect::stateful,
+                  .gives = std::move(gives)});
   };
   add(kMeanStart, {"gradients: N * T"}, {"handle: resource"}, exchange_start_shape);
-  add(kMeanEnd, {"handle: resource", "gradients: N * T"}, {"means: N * T"}, mean_end_shape);
+  add(kMeanEnd, {"handle: resource", "gradients: N * T"}, {"means: N * T"}, mean_end_shape,
+      {OpDef::kEach});
   add(kRowsStart, {"values: T", "indices: Index(I)"}, {"handle: resource"}, exchange_start_shape);
   add(kRowsEnd, {"handle: resource", "values: T", "indices: Index(I)"},
       {"all_values: T", "all_indices: I"}, rows_end_shape);

@@ -18,10 +18,11 @@ struct ExchangeAttrs {
                  attr::field("givers", &ExchangeAttrs::givers)};
 };
 
-// _ProcessMeanStart(gradients: N * T) -> handle: packs the gradients into one buffer, whose mean
-//   over `givers` is then computed while the run goes on.
-// _ProcessMeanEnd(handle, gradients: N * T) -> means: waits, and unpacks the means, which may take
-//   the memory of the gradients.
+// _ProcessMeanStart(gradients: N * T) -> handle: begins the mean over `givers` of the gradients,
+//   which lie in one buffer. It is computed while the run goes on.
+// _ProcessMeanEnd(handle, gradients: N * T) -> means: waits. The means lie in one buffer too; of
+// the
+//   gradients, only the shapes matter.
 // _ProcessRowsStart(values: T, indices: I) -> handle, _ProcessRowsEnd(handle, values, indices) ->
 //   values, indices: those of all processes one after another, in rank order, with values divided
 //   by the number of `givers`.

@@ -11,28 +11,29 @@ namespace {
 /// A process sends at most so much of a short buffer, to all others together: one round of messages
 /// then takes less time than two of smaller ones.
 constexpr std::size_t kSentToEach = 64 * 1024;
-/// Pieces that may arrive from a process before the first of them is added.
+/// Pieces that may arrive from a process before the first of them is added, and messages with means
+/// from it that are awaited at a time.
 constexpr int kAhead = 4;
+/// Parts of a buffer begin at multiples of this many elements.
+constexpr std::int64_t kUnit = 16;
 
 constexpr int kGive = 0, kMean = 1;  // phases
 
 }  // namespace
 
-MeanByMessages::MeanByMessages(std::string what, int tag, DType dtype, std::int64_t elements,
-                               std::vector<int> givers)
-    : MeanExchange(std::move(what), tag, dtype, elements, std::move(givers)),
-      buffer_(dtype, Shape{elements}) {}
+MeanByMessages::MeanByMessages(const ProcessGroup& group, std::string what, int tag, DType dtype,
+                               std::int64_t elements, std::vector<int> givers)
+    : MeanExchange(group, std::move(what), tag, dtype, elements, std::move(givers), kUnit),
+      numbers_(Array::zeros(dtype, Shape{elements})),
+      means_(dtype, Shape{elements}),
+      whole_(numbers_.bytes() * static_cast<std::size_t>(size() - 1) <= kSentToEach) {}
 
-std::vector<MeanExchange::Piece> MeanByMessages::means() const {
-  return {{static_cast<const std::byte*>(buffer_.raw()), buffer_.bytes()}};
+std::byte* MeanByMessages::at(Array& buffer, Range range) const {
+  return static_cast<std::byte*>(buffer.raw()) + bytes({0, range.begin});
 }
 
-std::byte* MeanByMessages::at(Range range) {
-  return static_cast<std::byte*>(buffer_.raw()) + bytes({0, range.begin});
-}
-
-void MeanByMessages::send(Range range, const Message& message, Messages& messages) {
-  messages.send(at(range), bytes(range), message);
+void MeanByMessages::send(Array& buffer, Range range, const Message& message, Messages& messages) {
+  messages.send(at(buffer, range), bytes(range), message);
   ++peer(message.peer).unsent;
   ++pending_;
 }
@@ -42,47 +43,37 @@ void MeanByMessages::receive(void* data, Range range, const Message& message, Me
   ++pending_;
 }
 
-void MeanByMessages::begin(int rank, int size, Messages& messages) {
-  rank_ = rank;
-  size_ = size;
+void MeanByMessages::begin(int, int, Messages& messages) {
   added_ = pending_ = 0;
-  peers_.resize(static_cast<std::size_t>(size));
-  for (int other = 0; other < size; ++other) {
-    Peer& to = peer(other);
-    to.arrived = to.asked = to.means = to.unsent = 0;
-    to.gone.assign(static_cast<std::size_t>(pieces(other)), false);
-  }
-  whole_ = buffer_.bytes() * static_cast<std::size_t>(size - 1) <= kSentToEach;
+  peers_.resize(static_cast<std::size_t>(size()));
+  for (Peer& to : peers_) to.arrived = to.asked = to.means = to.unsent = 0;
   whole_ ? begin_whole(messages) : begin_pieces(messages);
 }
 
 void MeanByMessages::begin_whole(Messages& messages) {
-  const Range all{0, elements()};
-  for_each_other(rank_, size_, [&](int other) {
+  for_each_other(rank(), size(), [&](int other) {
     if (!gives(other)) return;
     std::vector<Array>& given = peer(other).given;
-    if (given.empty()) given.emplace_back(dtype(), buffer_.shape());
-    receive(given[0].raw(), all, {other, kGive, 0}, messages);
+    if (given.empty()) given.emplace_back(dtype(), numbers_.shape());
+    receive(given[0].raw(), all(), {other, kGive, 0}, messages);
   });
-  if (!gives(rank_)) return;
-  for_each_other(rank_, size_, [&](int other) { send(all, {other, kGive, 0}, messages); });
+  if (gives(rank())) {
+    for_each_other(rank(), size(), [&](int other) {
+      send(numbers_, all(), {other, kGive, 0}, messages);
+    });
+  }
+  if (pending_ == 0) add(all(), 0);
 }
 
 void MeanByMessages::begin_pieces(Messages& messages) {
-  for_each_other(rank_, size_, [&](int other) {
-    if (!gives(other)) return;
-    const int ahead = std::min(kAhead, pieces(rank_));
+  for_each_other(rank(), size(), [&](int other) {
+    const int ahead = gives(other) ? std::min(kAhead, pieces(rank())) : 0;
     for (int number = 0; number < ahead; ++number) ask_for_piece(other, number, messages);
+    for (int number = 0; number < kAhead; ++number) ask_for_mean(other, messages);
   });
-  for_each_other(rank_, size_, [&](int other) {
-    std::vector<bool>& gone = peer(other).gone;
-    if (!gives(rank_)) {
-      gone.assign(gone.size(), true);
-      ask_for_means(other, messages);
-      return;
-    }
-    for (int number = 0; number < pieces(other); ++number) {
-      send(piece(other, number), {other, kGive, number}, messages);
+  for_each_other(rank(), size(), [&](int other) {
+    for (int number = 0; gives(rank()) && number < pieces(other); ++number) {
+      send(numbers_, piece(other, number), {other, kGive, number}, messages);
     }
   });
   add_pieces(messages);
@@ -92,84 +83,82 @@ void MeanByMessages::begin_pieces(Messages& messages) {
 void MeanByMessages::ask_for_piece(int from, int number, Messages& messages) {
   std::vector<Array>& given = peer(from).given;
   const auto slot = static_cast<std::size_t>(number % kAhead);
-  const Range range = piece(rank_, number);
+  const Range range = piece(rank(), number);
   if (slot == given.size()) given.emplace_back(dtype(), Shape{range.size});
   receive(given[slot].raw(), range, {from, kGive, number}, messages);
 }
 
-/// Receives the means of what has been sent, which they replace.
-void MeanByMessages::ask_for_means(int from, Messages& messages) {
+/// Receives the next piece of the mean that a process sends, if there is another one.
+void MeanByMessages::ask_for_mean(int from, Messages& messages) {
   Peer& to = peer(from);
-  for (; to.asked < pieces(from) && to.gone[static_cast<std::size_t>(to.asked)]; ++to.asked) {
-    const Range range = piece(from, to.asked);
-    receive(at(range), range, {from, kMean, to.asked}, messages);
-  }
+  if (to.asked == pieces(from)) return;
+  const Range range = piece(from, to.asked);
+  receive(at(means_, range), range, {from, kMean, to.asked}, messages);
+  ++to.asked;
 }
 
-void MeanByMessages::sent(const Message& message, Messages& messages) {
+void MeanByMessages::sent(const Message& message, Messages&) {
   --pending_;
   --peer(message.peer).unsent;
-  if (whole_) {
-    if (pending_ == 0) add({0, elements()}, 0);
-  } else if (message.phase == kGive) {
-    peer(message.peer).gone[static_cast<std::size_t>(message.piece)] = true;
-    ask_for_means(message.peer, messages);
-  }
+  if (whole_ && pending_ == 0) add(all(), 0);
 }
 
 void MeanByMessages::received(const Message& message, Messages& messages) {
   --pending_;
   ++(message.phase == kGive ? peer(message.peer).arrived : peer(message.peer).means);
   if (whole_) {
-    if (pending_ == 0) add({0, elements()}, 0);
+    if (pending_ == 0) add(all(), 0);
   } else if (message.phase == kGive) {
     add_pieces(messages);
+  } else {
+    ask_for_mean(message.peer, messages);
   }
 }
 
 /// Adds the pieces of the own part that all have given, and sends their means.
 void MeanByMessages::add_pieces(Messages& messages) {
-  const int all = pieces(rank_);
-  const auto is_missing = [&](int rank) {
-    return rank != rank_ && gives(rank) && peer(rank).arrived <= added_;
+  const int count = pieces(rank());
+  const auto is_missing = [&](int other) {
+    return other != rank() && gives(other) && peer(other).arrived <= added_;
   };
-  for (; added_ < all; ++added_) {
-    for (int rank = 0; rank < size_; ++rank) {
-      if (is_missing(rank)) return;
+  for (; added_ < count; ++added_) {
+    for (int other = 0; other < size(); ++other) {
+      if (is_missing(other)) return;
     }
-    const Range range = piece(rank_, added_);
+    const Range range = piece(rank(), added_);
     add(range, added_ % kAhead);
-    for_each_other(rank_, size_, [&](int other) {
-      send(range, {other, kMean, added_}, messages);
-      if (gives(other) && added_ + kAhead < all) {
+    for_each_other(rank(), size(), [&](int other) {
+      send(means_, range, {other, kMean, added_}, messages);
+      if (gives(other) && added_ + kAhead < count) {
         ask_for_piece(other, added_ + kAhead, messages);
       }
     });
   }
 }
 
-/// Replaces a range of the own buffer by the mean of what all givers have there.
+/// Writes the mean of a range of what all givers have there.
 void MeanByMessages::add(Range range, int slot) {
   std::vector<const void*> parts;
-  for (int rank = 0; rank < size_; ++rank) {
-    if (!gives(rank)) continue;
-    const auto& given = peer(rank).given;
-    parts.push_back(rank == rank_ ? at(range) : given[static_cast<std::size_t>(slot)].raw());
+  for (int giver = 0; giver < size(); ++giver) {
+    if (!gives(giver)) continue;
+    auto& given = peer(giver).given;
+    parts.push_back(giver == rank() ? at(numbers_, range)
+                                    : given[static_cast<std::size_t>(slot)].raw());
   }
-  mean_in_order(dtype(), parts, range.size, at(range));
+  mean_in_order(dtype(), parts, range.size, at(means_, range));
 }
 
 std::vector<int> MeanByMessages::awaited() const {
-  const bool misses_parts = whole_ || added_ < pieces(rank_);
+  const bool misses_parts = whole_ || added_ < pieces(rank());
   std::vector<int> ranks;
   // Without the piece of one process no other can go on: that one alone is awaited.
-  for (int rank = 0; rank < size_ && misses_parts; ++rank) {
-    if (rank != rank_ && gives(rank) && peer(rank).arrived <= added_) ranks.push_back(rank);
+  for (int other = 0; other < size() && misses_parts; ++other) {
+    if (other != rank() && gives(other) && peer(other).arrived <= added_) ranks.push_back(other);
   }
-  for (int rank = 0; rank < size_ && ranks.empty(); ++rank) {
-    if (rank == rank_) continue;
-    const bool lacks_mean = !whole_ && peer(rank).means < pieces(rank);
-    if (peer(rank).unsent > 0 || lacks_mean) ranks.push_back(rank);
+  for (int other = 0; other < size() && ranks.empty(); ++other) {
+    if (other == rank()) continue;
+    const bool lacks_mean = !whole_ && peer(other).means < pieces(other);
+    if (peer(other).unsent > 0 || lacks_mean) ranks.push_back(other);
   }
   return ranks;
 }

@@ -13,16 +13,17 @@ namespace {
 
 /// Elements of a piece.
 constexpr std::int64_t kPiece = 128 * 1024;
-/// Parts of a buffer begin at multiples of this many elements.
-constexpr std::int64_t kUnit = 16;
 
 }  // namespace
 
-MeanExchange::MeanExchange(std::string what, int tag, DType dtype, std::int64_t elements,
-                           std::vector<int> givers)
+MeanExchange::MeanExchange(const ProcessGroup& group, std::string what, int tag, DType dtype,
+                           std::int64_t elements, std::vector<int> givers, std::int64_t unit)
     : Exchange(std::move(what), tag),
+      rank_(group.rank()),
+      size_(group.size()),
       dtype_(dtype),
       elements_(elements),
+      unit_(unit),
       givers_(std::move(givers)) {}
 
 bool MeanExchange::gives(int rank) const {
@@ -33,8 +34,8 @@ std::size_t MeanExchange::bytes(Range range) const {
   return static_cast<std::size_t>(range.size) * dtype_size(dtype_);
 }
 
-MeanExchange::Range MeanExchange::part_of(int rank, int size) const {
-  const SliceRange part = slice_range(elements_, size, rank, kUnit);
+MeanExchange::Range MeanExchange::part_of(int rank) const {
+  const SliceRange part = slice_range(elements_, size_, rank, unit_);
   return {part.begin, part.size()};
 }
 
@@ -51,10 +52,11 @@ std::shared_ptr<MeanExchange> make_mean_exchange(const ProcessGroup& group, std:
                                                  int tag, DType dtype, std::int64_t elements,
                                                  std::vector<int> givers) {
   if (group.shares_memory()) {
-    return std::make_shared<MeanInSharedMemory>(std::move(what), tag, dtype, elements,
+    return std::make_shared<MeanInSharedMemory>(group, std::move(what), tag, dtype, elements,
                                                 std::move(givers));
   }
-  return std::make_shared<MeanByMessages>(std::move(what), tag, dtype, elements, std::move(givers));
+  return std::make_shared<MeanByMessages>(group, std::move(what), tag, dtype, elements,
+                                          std::move(givers));
 }
 
 }  // namespace towerflow::parallel::processes

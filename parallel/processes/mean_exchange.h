@@ -21,19 +21,14 @@ namespace towerflow::parallel::processes {
 /// Rabenseifner, Gropp 2005, section 4.)
 class MeanExchange : public Exchange {
  public:
-  /// A piece of the buffer.
-  struct Piece {
-    const std::byte* data = nullptr;
-    std::size_t bytes = 0;
-  };
-
   std::int64_t elements() const { return elements_; }
 
-  /// Returns the memory for the numbers that this process gives in the next exchange.
+  /// Returns the memory for the numbers that this process gives in the next exchange, aligned to 64
+  /// bytes. The exchange reads them and leaves them as they are.
   virtual std::byte* numbers() = 0;
-  /// Returns the means of the exchange that has ended: pieces of memory that follow one another in
-  /// the buffer. They stay as they are until the next exchange with this tag begins.
-  virtual std::vector<Piece> means() const = 0;
+  /// Returns the means of the exchange that has ended, aligned to 64 bytes. They stay as they are
+  /// until the next exchange with this tag begins.
+  virtual const std::byte* means() const = 0;
 
  protected:
   /// Elements of the buffer.
@@ -41,23 +36,28 @@ class MeanExchange : public Exchange {
     std::int64_t begin = 0, size = 0;
   };
 
-  /// `givers` are the ranks whose numbers are added up, in ascending order; all if empty.
-  MeanExchange(std::string what, int tag, DType dtype, std::int64_t elements,
-               std::vector<int> givers);
+  /// `givers` are the ranks whose numbers are added up, in ascending order; all if empty. Parts of
+  /// a long buffer begin at multiples of `unit` elements.
+  MeanExchange(const types::ProcessGroup& group, std::string what, int tag, DType dtype,
+               std::int64_t elements, std::vector<int> givers, std::int64_t unit);
 
+  int rank() const { return rank_; }
+  int size() const { return size_; }
   DType dtype() const { return dtype_; }
   bool gives(int rank) const;
   std::size_t bytes(Range range) const;
+  Range all() const { return {0, elements_}; }
   /// Returns the part that a process adds up.
-  Range part_of(int rank, int size) const;
+  Range part_of(int rank) const;
   /// Returns piece `piece` of a part. A piece is so long that a message of it takes the time of its
   /// bytes, and so short that it is still in a cache when it is added.
   static Range piece_of(Range part, int piece);
   static int pieces_of(Range part);
 
  private:
+  int rank_, size_;
   DType dtype_;
-  std::int64_t elements_;
+  std::int64_t elements_, unit_;
   std::vector<int> givers_;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/array.h"
 #include "parallel/processes/mean_exchange.h"
 #include "parallel/processes/shared_memory.h"
 
@@ -16,18 +17,24 @@ namespace towerflow::parallel::processes {
 /// A mean over processes of one host, which read each other's numbers where they are.
 ///
 /// Each process has memory with a counter of the exchanges to which it has given its numbers, and
-/// another of those whose part it has added up. Of a short buffer, each process adds up all of it.
+/// another of those whose part it has added up; its numbers; and the means of its part. Each joins
+/// the means of all parts to one piece of memory, of which it writes its own part.
 ///
-/// Two buffers take turns. A process writes to one again only after the exchange with the other
-/// one has ended, which takes the numbers of every process; a process gives them when it no longer
-/// reads what the exchange before was about. So nothing is overwritten while another reads it.
+/// Nothing is overwritten while another process reads it. Numbers are read until all processes have
+/// added up their parts, which ends the exchange. Means are read until all processes have given
+/// their numbers to the next exchange, before which none of it is added up.
+///
+/// Of a short buffer, each process adds up all of it, and does not wait until the others have done
+/// the same. So the numbers lie in two buffers in turns: a process writes to one again only after
+/// the exchange with the other one, to which all gave their numbers when they had added those of
+/// the exchange before.
 class MeanInSharedMemory final : public MeanExchange {
  public:
-  MeanInSharedMemory(std::string what, int tag, DType dtype, std::int64_t elements,
-                     std::vector<int> givers = {});
+  MeanInSharedMemory(const types::ProcessGroup& group, std::string what, int tag, DType dtype,
+                     std::int64_t elements, std::vector<int> givers = {});
 
   std::byte* numbers() override;
-  std::vector<Piece> means() const override;
+  const std::byte* means() const override;
 
   void begin(int rank, int size, Messages& messages) override;
   void sent(const Message& message, Messages& messages) override;
@@ -52,17 +59,19 @@ class MeanInSharedMemory final : public MeanExchange {
 
   Counters& own_counters();
   std::size_t offset(std::uint64_t exchange, Range range) const;
-  const std::byte* of_peer(int rank, Range range) const;
+  std::size_t offset_of_means() const;
+  std::byte* own_means(Range range);
   void introduce(Messages& messages);
+  void join(int rank, const SharedMemory::Address& address);
   /// Returns the ranks whose counter has not reached this exchange.
   std::vector<int> behind(std::atomic<std::uint64_t> Counters::*counter) const;
   bool all_reached(std::atomic<std::uint64_t> Counters::*counter) const;
-  void add(Range range, std::byte* to);
+  void add(Range range);
 
+  const bool whole_;  ///< whether the buffer is short
   SharedMemory memory_;
-  std::vector<std::byte> short_means_;
-  int rank_ = 0, size_ = 0;
-  bool whole_ = false;          ///< whether the buffer is short
+  Array short_means_;
+  JoinedMemory long_means_;
   std::uint64_t exchange_ = 0;  ///< number of the exchange that has begun, from 1
   SharedMemory::Address address_;
   std::vector<Peer> peers_;

@@ -29,7 +29,7 @@ struct OpenFile {
   ~OpenFile() {
     if (file >= 0) close(file);
   }
-  OpenFile(const OpenFile&) = delete;
+  OpenFile(OpenFile&& other) noexcept : file(std::exchange(other.file, -1)) {}
   OpenFile& operator=(const OpenFile&) = delete;
   int file;
 };
@@ -38,6 +38,20 @@ std::byte* map(int file, std::size_t bytes, int protection) {
   void* data = mmap(nullptr, bytes, protection, MAP_SHARED, file, 0);
   if (data == MAP_FAILED) throw cannot("map the memory that processes share", errno);
   return static_cast<std::byte*>(data);
+}
+
+/// Opens the memory of another process, and checks its size.
+OpenFile open_memory(const SharedMemory::Address& address) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", address.process, address.file);
+  OpenFile opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (opened.file < 0) throw cannot("open the memory of another process", errno);
+  struct stat status {};
+  // Reading behind the end of a file would end this process.
+  if (fstat(opened.file, &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) != address.bytes || address.bytes == 0) {
+    throw std::runtime_error("the memory of another process is not what it says");
+  }
+  return opened;
 }
 
 /// A trivially copyable value as bytes, and back.
@@ -87,15 +101,7 @@ SharedMemory::~SharedMemory() {
 SharedMemory::Address SharedMemory::address() const { return {getpid(), file_, bytes_}; }
 
 MappedMemory::MappedMemory(const SharedMemory::Address& address) : bytes_(address.bytes) {
-  const std::string path = fmt::format("/proc/{}/fd/{}", address.process, address.file);
-  const OpenFile opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (opened.file < 0) throw cannot("open the memory of another process", errno);
-  struct stat status {};
-  // Reading behind the end of a file would end this process.
-  if (fstat(opened.file, &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<std::uint64_t>(status.st_size) != address.bytes || address.bytes == 0) {
-    throw std::runtime_error("the memory of another process is not what it says");
-  }
+  const OpenFile opened = open_memory(address);
   data_ = map(opened.file, bytes_, PROT_READ);
 }
 
@@ -110,6 +116,37 @@ MappedMemory& MappedMemory::operator=(MappedMemory&& other) noexcept {
 
 MappedMemory::~MappedMemory() {
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), bytes_);
+}
+
+std::size_t JoinedMemory::page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+JoinedMemory::JoinedMemory(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
+  void* data = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) throw cannot("get addresses for memory that processes share", errno);
+  data_ = static_cast<std::byte*>(data);
+}
+
+JoinedMemory& JoinedMemory::operator=(JoinedMemory&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(data_, other.data_);
+  return *this;
+}
+
+JoinedMemory::~JoinedMemory() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+void JoinedMemory::join(std::size_t at, const SharedMemory::Address& address, std::size_t offset,
+                        std::size_t bytes) {
+  if (bytes == 0) return;
+  const OpenFile opened = open_memory(address);
+  if (offset > address.bytes || bytes > address.bytes - offset || at > bytes_ ||
+      bytes > bytes_ - at) {
+    throw std::runtime_error("the memory of another process is too short");
+  }
+  void* data = mmap(data_ + at, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, opened.file,
+                    static_cast<off_t>(offset));
+  if (data == MAP_FAILED) throw cannot("map the memory that processes share", errno);
 }
 
 bool can_share_memory(ProcessGroup& group, const std::vector<std::string>& hosts) {

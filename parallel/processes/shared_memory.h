@@ -54,6 +54,32 @@ class MappedMemory {
   const std::byte* data_ = nullptr;
 };
 
+/// Parts of the memory of several processes, which this one reads as if they were one piece.
+class JoinedMemory {
+ public:
+  /// Memory is joined in pages of so many bytes.
+  static std::size_t page_bytes();
+
+  JoinedMemory() = default;
+  /// Takes addresses, behind which there is no memory yet. Throws std::runtime_error if there are
+  /// not enough.
+  explicit JoinedMemory(std::size_t bytes);
+  JoinedMemory(const JoinedMemory&) = delete;
+  JoinedMemory& operator=(JoinedMemory&& other) noexcept;
+  ~JoinedMemory();
+
+  /// Puts `bytes` of a process's memory, from `offset` on, at `at`; both offsets are those of
+  /// pages. Throws std::runtime_error if the memory cannot be reached.
+  void join(std::size_t at, const SharedMemory::Address& address, std::size_t offset,
+            std::size_t bytes);
+
+  const std::byte* data() const { return data_; }
+
+ private:
+  std::size_t bytes_ = 0;
+  std::byte* data_ = nullptr;
+};
+
 /// Finds out whether the processes of a group can read each other's memory: if all are on this
 /// host, none in a container of its own. All processes must call it, and get the same answer.
 /// `hosts` has the name of the host of each rank.

@@ -82,7 +82,7 @@ void StopTogetherHook::after_run(train::SessionRunContext& context,
                                  const train::SessionRunValues&) {
   process_group().wait(*votes_);
   double mean = 0;
-  std::memcpy(&mean, votes_->means()[0].data, sizeof(mean));
+  std::memcpy(&mean, votes_->means(), sizeof(mean));
   if (mean == 0) return;
   asked_ = true;
   context.request_stop();

@@ -60,8 +60,7 @@ T mean_in_rank_order(const std::vector<int>& ranks, const std::function<T(int ra
 template <class T>
 std::vector<T> means_of(const MeanExchange& exchange) {
   std::vector<T> means(static_cast<std::size_t>(exchange.elements()));
-  auto* to = reinterpret_cast<std::byte*>(means.data());
-  for (const auto& [data, bytes] : exchange.means()) to = std::copy_n(data, bytes, to);
+  std::memcpy(means.data(), exchange.means(), means.size() * sizeof(T));
   return means;
 }
 
@@ -69,7 +68,7 @@ template <class Exchange, class T>
 void check_mean(DType dtype, std::int64_t elements, const std::vector<int>& givers,
                 int repeats = 4) {
   auto& group = process_group();
-  const auto exchange = std::make_shared<Exchange>("a mean", 2, dtype, elements, givers);
+  const auto exchange = std::make_shared<Exchange>(group, "a mean", 2, dtype, elements, givers);
   for (int repeat = 0; repeat < repeats; ++repeat) {
     T* numbers = reinterpret_cast<T*>(exchange->numbers());
     const auto number = [&](int rank, std::int64_t i) { return given<T>(rank, i + 5 * repeat); };
@@ -87,6 +86,7 @@ void check_mean(DType dtype, std::int64_t elements, const std::vector<int>& give
                                            [&](int rank) { return number(rank, i); });
       expect(std::memcmp(&means[i], &mean, sizeof(T)) == 0,
              fmt::format("element {} of {} is {}, not {}", i, elements, mean, means[i]));
+      expect(numbers[i] == number(group.rank(), i), "an exchange leaves the numbers as they are");
     }
   }
 }
@@ -209,6 +209,46 @@ void gradients() {
     expect(std::abs(rows_of_last.flat<float>().back() -
                     static_cast<float>(size - 1) / static_cast<float>(size + 1)) < 1e-6,
            "rows are divided by the number of towers");
+  }
+}
+
+/// Gradients that others read as well, before and after the exchange: results of the run, another
+/// exchange, an op that needs the mean too.
+void read_gradients() {
+  const int rank = process_group().rank();
+  tf::Session sess;
+  for (const std::int64_t rows : {7, 400}) {  // a short buffer and a long one
+    const Shape shape{rows, 100};
+    const Tensor x = tf::placeholder(tf::float32, {.shape = shape});
+    const Variable v = tf::get_variable(fmt::format("v_{}", rows), shape);
+    const Variable w = tf::get_variable(fmt::format("w_{}", rows), shape);
+    const Tensor grad = x * 3.0F;
+    const auto means = parallel::all_reduce({{grad, v}, {tf::square(x), w}});
+    const auto again = parallel::all_reduce({{grad, v}});
+    const Tensor mean = means[0].grad->dense();
+    for (int run = 0; run < 5; ++run) {
+      const auto fed = [&](int from, std::int64_t i) {
+        return static_cast<float>(100 * from + 10 * run + i % 7);
+      };
+      std::vector<float> values;
+      for (std::int64_t i = 0; i < rows * 100; ++i) values.push_back(fed(rank, i));
+      const auto got = sess.run({grad, mean, means[1].grad->dense(), again[0].grad->dense(),
+                                 grad - mean, tf::reduce_max(grad)},
+                                {{x, Array::of<float>(shape, values)}});
+      for (std::int64_t i = 0; i < rows * 100; ++i) {
+        const auto at = [&](std::size_t result) { return got[result].flat<float>()[i]; };
+        const float own = 3 * fed(rank, i);
+        const auto of_grad =
+            mean_in_rank_order<float>(all_ranks(), [&](int from) { return 3 * fed(from, i); });
+        const auto of_square = mean_in_rank_order<float>(
+            all_ranks(), [&](int from) { return fed(from, i) * fed(from, i); });
+        expect(at(0) == own, "a gradient can be fetched");
+        expect(at(1) == of_grad && at(2) == of_square, "means are right");
+        expect(at(3) == of_grad, "a gradient can be exchanged twice");
+        expect(at(4) == own - of_grad, "an op can read a gradient and its mean");
+      }
+      expect(got[5].flat<float>()[0] == 3 * fed(rank, 6), "an op can read a gradient");
+    }
   }
 }
 
@@ -359,17 +399,11 @@ void stop_together() {
   sess.close();
 }
 
-const std::map<std::string, void (*)()> kChecks{{"means", means},
-                                                {"gradients", gradients},
-                                                {"mismatch", mismatch},
-                                                {"train_one", train_one},
-                                                {"train_two", train_two},
-                                                {"train_four", train_four},
-                                                {"throws", throws},
-                                                {"killed", killed},
-                                                {"stopped", stopped},
-                                                {"too_slow", too_slow},
-                                                {"stop_together", stop_together}};
+const std::map<std::string, void (*)()> kChecks{
+    {"means", means},           {"gradients", gradients}, {"read_gradients", read_gradients},
+    {"mismatch", mismatch},     {"train_one", train_one}, {"train_two", train_two},
+    {"train_four", train_four}, {"throws", throws},       {"killed", killed},
+    {"stopped", stopped},       {"too_slow", too_slow},   {"stop_together", stop_together}};
 
 }  // namespace
 

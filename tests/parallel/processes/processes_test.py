@@ -42,6 +42,9 @@ class Processes(unittest.TestCase):
     def test_gradients_of_all_kinds(self):
         self.succeed("gradients", 3)
 
+    def test_gradients_that_others_read_too(self):
+        self.succeed("read_gradients", 3)
+
     def test_different_gradients_are_an_error_in_each_process(self):
         self.succeed("mismatch", 2)
 
