@@ -1,6 +1,6 @@
-// Times the mean of a buffer over processes, with the copy to where it is wanted, against
-// MPI_Allreduce on a buffer of that size, in turns:
-// mpirun -n 4 build/bench/processes/all_reduce
+// Times the mean of a buffer over processes and an update of weights by it, against MPI_Allreduce
+// on a buffer of that size and the same update, in turns: mpirun -n 4
+// build/bench/processes/all_reduce
 #define OMPI_SKIP_MPICXX 1
 #include <fmt/format.h>
 #include <mpi.h>
@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include "parallel/processes/group.h"
@@ -26,6 +25,11 @@ double seconds_of(const F& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Reads the result of an exchange as an optimizer does.
+void update(std::vector<float>& weights, const float* gradients) {
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] -= 0.1F * gradients[i];
 }
 
 double median(std::vector<double> values) {
@@ -45,17 +49,18 @@ int main(int argc, char** argv) {
     for (const std::int64_t elements : {1000, 16000, 256000, 1000000, 4000000}) {
       const auto exchange =
           parallel::processes::make_mean_exchange(group, "a mean", 2, DType::float32, elements);
-      std::vector<float> buffer(static_cast<std::size_t>(elements), 1.0F), result = buffer;
+      std::vector<float> buffer(static_cast<std::size_t>(elements), 1.0F), weights = buffer;
       std::vector<double> own, of_mpi;
       for (int run = 0; run < 31; ++run) {
         std::fill_n(reinterpret_cast<float*>(exchange->numbers()), elements, 1.0F);
         own.push_back(seconds_of([&] {
           group.run(exchange);
-          std::memcpy(result.data(), exchange->means(), result.size() * sizeof(float));
+          update(weights, reinterpret_cast<const float*>(exchange->means()));
         }));
         of_mpi.push_back(seconds_of([&] {
           MPI_Allreduce(MPI_IN_PLACE, buffer.data(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM,
                         MPI_COMM_WORLD);
+          update(weights, buffer.data());
         }));
       }
       if (group.rank() != 0) continue;
