@@ -159,8 +159,8 @@ class MemoryPlanner {
     }
   }
 
-  /// Lets values that are overwritten in place by one in the memory of a kernel use that memory as
-  /// well, and so on back to the first of them.
+  /// A value in the memory of a kernel may overwrite another one in place. Puts the other one there
+  /// too, then the one that this one overwrites, and so on.
   void extend_input_memory() {
     std::map<int, int> inside;  // slot with memory of its own -> slot in the memory of a kernel
     for (const InputMemory& memory : plan_.input_memories) {

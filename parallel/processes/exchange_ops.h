@@ -20,9 +20,8 @@ struct ExchangeAttrs {
 
 // _ProcessMeanStart(gradients: N * T) -> handle: begins the mean over `givers` of the gradients,
 //   which lie in one buffer. It is computed while the run goes on.
-// _ProcessMeanEnd(handle, gradients: N * T) -> means: waits. The means lie in one buffer too; of
-// the
-//   gradients, only the shapes matter.
+// _ProcessMeanEnd(handle, gradients: N * T) -> means: waits for the means, which lie in one buffer
+//   too. It reads the shapes of the gradients alone.
 // _ProcessRowsStart(values: T, indices: I) -> handle, _ProcessRowsEnd(handle, values, indices) ->
 //   values, indices: those of all processes one after another, in rank order, with values divided
 //   by the number of `givers`.

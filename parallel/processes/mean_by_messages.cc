@@ -11,8 +11,8 @@ namespace {
 /// A process sends at most so much of a short buffer, to all others together: one round of messages
 /// then takes less time than two of smaller ones.
 constexpr std::size_t kSentToEach = 64 * 1024;
-/// Pieces that may arrive from a process before the first of them is added, and messages with means
-/// from it that are awaited at a time.
+/// Pieces that may arrive from a process before the first of them is added, and pieces of its mean
+/// that are awaited at a time.
 constexpr int kAhead = 4;
 /// Parts of a buffer begin at multiples of this many elements.
 constexpr std::int64_t kUnit = 16;

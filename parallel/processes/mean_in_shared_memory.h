@@ -16,18 +16,18 @@ namespace towerflow::parallel::processes {
 
 /// A mean over processes of one host, which read each other's numbers where they are.
 ///
-/// Each process has memory with a counter of the exchanges to which it has given its numbers, and
-/// another of those whose part it has added up; its numbers; and the means of its part. Each joins
-/// the means of all parts to one piece of memory, of which it writes its own part.
+/// The memory of each process has two counters, its numbers, and the means of its part. One counter
+/// tells to how many exchanges it has given its numbers, the other one of how many it has added up
+/// its part. Each process sees the means of all parts as one piece of memory.
 ///
 /// Nothing is overwritten while another process reads it. Numbers are read until all processes have
 /// added up their parts, which ends the exchange. Means are read until all processes have given
-/// their numbers to the next exchange, before which none of it is added up.
+/// their numbers to the next exchange, and none of it is added up before that.
 ///
-/// Of a short buffer, each process adds up all of it, and does not wait until the others have done
-/// the same. So the numbers lie in two buffers in turns: a process writes to one again only after
-/// the exchange with the other one, to which all gave their numbers when they had added those of
-/// the exchange before.
+/// Of a short buffer, each process adds up all of it, and goes on without waiting for the others to
+/// do so. Two buffers for numbers take turns. When a process writes to one of them again, the
+/// exchange with the other one has ended; every process gave its numbers to that one after it had
+/// added up those of the exchange before.
 class MeanInSharedMemory final : public MeanExchange {
  public:
   MeanInSharedMemory(const types::ProcessGroup& group, std::string what, int tag, DType dtype,
