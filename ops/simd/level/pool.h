@@ -121,21 +121,30 @@ SIMD_INLINE void grad_scalar(const PoolGeometry& g, Span rows, Span columns, con
   dx[best] += dy;
 }
 
-// Handles any windows. x and dx point to the image; dx is zeroed first.
+// Handles any windows. x and dx point to the image. Rows of dx are zeroed when the first window
+// reaches them, so that they come into the caches while windows above are handled.
 template <bool kRelu>
 void grad_image(const PoolGeometry& g, const float* x, const float* dy, float* dx) {
-  const Index size = g.rows.input * g.columns.input * g.channels;
-  zero(dx, size);
-  for (Index p = 0; p < g.rows.output; ++p)
+  const Index row = g.columns.input * g.channels, size = g.rows.input * row;
+  Index zeroed = 0;  // rows
+  for (Index p = 0; p < g.rows.output; ++p) {
+    const Span rows = span_of(g.rows, p);
+    if (rows.end > zeroed) {
+      zero(dx + zeroed * row, (rows.end - zeroed) * row);
+      zeroed = rows.end;
+    }
     for (Index q = 0; q < g.columns.output; ++q, dy += g.channels) {
-      const Span rows = span_of(g.rows, p), columns = span_of(g.columns, q);
+      const Span columns = span_of(g.columns, q);
       if (rows.begin >= rows.end || columns.begin >= columns.end) continue;
       fetch_below(g, rows, columns, x);
+      fetch_below(g, rows, columns, dx);
       Index c = 0;
       for (; c + kWidth <= g.channels; c += kWidth)
         grad_vector<kRelu>(g, rows, columns, x + c, load(dy + c), dx + c);
       for (; c < g.channels; ++c) grad_scalar<kRelu>(g, rows, columns, x + c, dy[c], dx + c);
     }
+  }
+  if (zeroed < g.rows.input) zero(dx + zeroed * row, size - zeroed * row);
   if constexpr (kRelu) {
     for (Index i = 0; i < size; ++i) dx[i] = dx[i] * (x[i] > 0.0f ? 1.0f : 0.0f);
   }
