@@ -60,7 +60,7 @@ T mean_in_rank_order(const std::vector<int>& ranks, const std::function<T(int ra
 template <class T>
 std::vector<T> means_of(const MeanExchange& exchange) {
   std::vector<T> means(static_cast<std::size_t>(exchange.elements()));
-  std::memcpy(means.data(), exchange.means(), means.size() * sizeof(T));
+  std::copy_n(reinterpret_cast<const T*>(exchange.means()), means.size(), means.begin());
   return means;
 }
 
