@@ -124,8 +124,8 @@ class PackedOperands {
   std::size_t bytes_ = 0;
 };
 
-/// Gives the gradients to an exchange. They are computed in its memory for numbers, but for those
-/// that others need elsewhere too, such as results of the run, or that come from an accelerator.
+/// Gives the gradients to an exchange. Those that lie elsewhere, such as fed values, constants and
+/// what comes from an accelerator, are copied; the others are computed in its memory for numbers.
 class MeanStartKernel final : public PreparedKernel {
  public:
   explicit MeanStartKernel(const KernelRequest& request)
