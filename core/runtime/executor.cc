@@ -194,6 +194,7 @@ class QueueRun {
     Event& event = *frame_.event(instruction.event);
     queue_.wait(event, run_.cancellation);
     if (!instruction.host_waits) return;
+    queue_.flush();
     event.await_recorded(run_.cancellation);
     event.await_done(event.use(), &run_.cancellation);
     if (run_.cancellation.cancelled()) throw errors::CancelledError("the run was cancelled");

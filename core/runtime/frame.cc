@@ -87,7 +87,9 @@ void Frame::make_events(const DeviceSet& devices) {
     for (const Instruction& instruction : queue.instructions) {
       const bool records = instruction.kind == Instruction::Kind::record;
       const int event = records ? instruction.event : instruction.access;
-      if (event >= 0) events_[static_cast<std::size_t>(event)] = backend.make_event();
+      if (event < 0) continue;
+      events_[static_cast<std::size_t>(event)] = backend.make_event();
+      events_[static_cast<std::size_t>(event)]->depth = instruction.depth;
     }
   }
 }

@@ -79,6 +79,7 @@ struct Instruction {
   /// Event recorded after an instruction of an asynchronous queue that uses variables, for other
   /// runs; else -1.
   int access = -1;
+  int depth = 0;  ///< of the event that is recorded, see Event::depth
 
   std::shared_ptr<const PreparedKernel> kernel;  ///< null if `late`
   const KernelEntry* entry = nullptr;

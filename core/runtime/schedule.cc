@@ -300,7 +300,12 @@ class ListScheduler {
 class QueueWriter {
  public:
   QueueWriter(std::vector<Draft>& drafts, const std::vector<int>& queue_of, Plan& plan)
-      : drafts_(drafts), queue_of_(queue_of), plan_(plan), place_(drafts.size(), -1) {}
+      : drafts_(drafts),
+        queue_of_(queue_of),
+        plan_(plan),
+        place_(drafts.size(), -1),
+        depth_(drafts.size()),
+        depth_of_queue_(plan.queues.size()) {}
 
   void write(const std::vector<int>& order) {
     find_places(order);
@@ -318,9 +323,11 @@ class QueueWriter {
       out.push_back(std::move(drafts_[at].instruction));
       if (drafts_[at].asynchronous && !out.back().variables.empty()) {
         out.back().access = plan_.events++;
+        out.back().depth = depth_[at];
       }
       if (const auto it = events_.find(draft); it != events_.end()) {
         out.push_back(event_step(Instruction::Kind::record, it->second));
+        out.back().depth = depth_[at];
       }
     }
   }
@@ -360,6 +367,7 @@ class QueueWriter {
         joined_[draft] = std::move(latest);
         continue;
       }
+      note_depth(draft, latest);
       for (const auto& [other, needed] : latest) {
         if (other == queue) continue;
         if (is_later(waited, {queue, other}, needed)) waits_[draft].push_back(event_after(needed));
@@ -375,6 +383,7 @@ class QueueWriter {
         }
         for (const auto& [other, last] : joined_[needed]) update_latest(read, other, last);
       }
+      note_depth(draft, read);
       for (const auto& [other, needed] : read) {
         if (is_later(host_waited, {queue, other}, needed)) {
           host_waits_[draft].push_back(event_after(needed));
@@ -394,6 +403,16 @@ class QueueWriter {
     return true;
   }
 
+  /// The draft comes after all that is before it in its queue, and after `needed`.
+  void note_depth(int draft, const Latest& needed) {
+    const int queue = queue_of_[static_cast<std::size_t>(draft)];
+    int& depth = depth_of_queue_[static_cast<std::size_t>(queue)];
+    for (const auto& [other, last] : needed) {
+      depth = std::max(depth, depth_[static_cast<std::size_t>(last)] + (other == queue ? 0 : 1));
+    }
+    depth_[static_cast<std::size_t>(draft)] = depth;
+  }
+
   int event_after(int draft) {
     const auto [event, added] = events_.emplace(draft, plan_.events);
     if (added) ++plan_.events;
@@ -411,6 +430,8 @@ class QueueWriter {
   const std::vector<int>& queue_of_;
   Plan& plan_;
   std::vector<int> place_;
+  std::vector<int> depth_;                      // per draft: see Event::depth
+  std::vector<int> depth_of_queue_;             // of its last draft so far
   std::map<int, Latest> joined_;                // join -> drafts that it waits for
   std::map<int, int> events_;                   // draft -> event recorded after it
   std::map<int, std::vector<int>> waits_;       // draft -> events

@@ -1,7 +1,6 @@
 #include "cuda/backend/cuda_event.h"
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 
 #include "core/device/cancellable_wait.h"
@@ -142,6 +141,17 @@ void CudaEvent::add_checks(Checks& all) const {
 void CudaEvent::make_wait(cudaStream_t stream) const {
   const std::lock_guard lock(mutex_);
   if (event_ != nullptr) TOWERFLOW_CUDA(driver_->table(), cudaStreamWaitEvent(stream, event_, 0));
+}
+
+cudaEvent_t CudaEvent::handle() const {
+  const std::lock_guard lock(mutex_);
+  return event_;
+}
+
+bool CudaEvent::await_recorded_for(std::chrono::microseconds time) {
+  if (recorded()) return true;
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, time, [this] { return recorded(); });
 }
 
 void CudaEvent::await(std::uint64_t wanted, Cancellation* cancellation) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -48,11 +49,16 @@ class CudaEvent final : public Event, public std::enable_shared_from_this<CudaEv
   void give_up();
   /// Returns whether the current use has been recorded or given up.
   bool recorded() const { return recorded(use()); }
+  /// Waits until the current use is recorded or given up, but no longer than `time`. Returns
+  /// whether it is.
+  bool await_recorded_for(std::chrono::microseconds time);
   /// Marks a use as failed.
   void mark_failed(std::uint64_t use);
 
   /// Makes later work of a stream wait for the event.
   void make_wait(cudaStream_t stream) const;
+  /// Returns the event of CUDA, for a wait in a graph; null if it has never been recorded.
+  cudaEvent_t handle() const;
   /// Adds the launches to `all` that may still find their data wrong, if there are any.
   void add_checks(Checks& all) const;
 

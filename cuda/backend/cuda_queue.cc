@@ -6,6 +6,7 @@
 #include "core/graph/error.h"
 #include "cuda/backend/check.h"
 #include "cuda/backend/clique.h"
+#include "cuda/backend/graph_limits.h"
 
 namespace towerflow::cuda {
 
@@ -73,12 +74,33 @@ void CudaQueue::record_now(CudaEvent& own) {
 }
 
 void CudaQueue::wait(Event& event, Cancellation& cancellation) {
+  auto* own = dynamic_cast<CudaEvent*>(&event);
+  if (own == nullptr) {
+    flush();
+    event.await_recorded(cancellation);
+  } else {
+    await_recorded(*own, cancellation);
+  }
+  if (cancellation.cancelled()) return;  // the event may never be recorded
+  if (own == nullptr || own->failed()) {
+    flush();
+    return wait_on_host(event, event.use(), cancellation);
+  }
+  if (!holds_back()) return wait_in_stream(*own, true);
+  try {
+    Checks found;
+    own->add_checks(found);
+    work_.add_wait(instruction_, *own, own->handle(), !found.empty());
+  } catch (...) {
+    flush();
+    fail(std::current_exception(), instruction_);
+  }
+}
+
+void CudaQueue::await_recorded(CudaEvent& event, Cancellation& cancellation) {
+  if (!work_.empty() && work_.can_await(event) && event.await_recorded_for(longest_hold())) return;
   flush();
   event.await_recorded(cancellation);
-  if (cancellation.cancelled()) return;  // the event may never be recorded
-  const auto* own = dynamic_cast<const CudaEvent*>(&event);
-  if (own == nullptr || own->failed()) return wait_on_host(event, event.use(), cancellation);
-  wait_in_stream(*own, true);
 }
 
 void CudaQueue::wait(const EventUse& moment, Cancellation& cancellation) {
@@ -100,16 +122,19 @@ void CudaQueue::wait(const EventUse& moment, Cancellation& cancellation) {
 void CudaQueue::wait_in_stream(const CudaEvent& event, bool affects) {
   try {
     event.make_wait(stream_.stream);
-    if (!affects) return;
-    Checks found;
-    event.add_checks(found);
-    for (const CheckedLaunches& launches : found) {
-      if (launches.records != records_ && add_checks(checks_, launches)) {
-        waited_.push_back({launches, instruction_});
-      }
-    }
+    if (affects) note_checks(event);
   } catch (...) {
     fail(std::current_exception(), instruction_);
+  }
+}
+
+void CudaQueue::note_checks(const CudaEvent& event) {
+  Checks found;
+  event.add_checks(found);
+  for (const CheckedLaunches& launches : found) {
+    if (launches.records != records_ && add_checks(checks_, launches)) {
+      waited_.push_back({launches, instruction_});
+    }
   }
 }
 

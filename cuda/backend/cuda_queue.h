@@ -22,10 +22,12 @@ namespace towerflow::cuda {
 
 /// A queue of a GPU: a stream. Work of another backend is awaited on the thread that enqueues.
 ///
-/// In a run that is not timed, the queue collects what it is told until it has to wait, and then
-/// puts it into the stream: call by call when it meets this work for the first time, as a graph of
-/// CUDA from the second time on. If only addresses differ from the last time, the work is captured
-/// again and the graph updated in place. Without graphs, each call goes into the stream at once.
+/// In a run that is not timed, the queue collects what it is told, waits for events of GPUs among
+/// it, and then puts it into the stream: call by call when it meets this work for the first time,
+/// as a graph of CUDA from the second time on. If only addresses differ from the last time, the
+/// work is captured again and the graph updated in place. The work ends where the thread has to
+/// wait: for other devices, for locks, for other runs, and for an event that may itself wait for
+/// the work. Without graphs, each call goes into the stream at once.
 ///
 /// A call that CUDA refuses and a wait for work that has failed end the queue: it enqueues nothing
 /// more until `synchronize` has returned the error. That a kernel here, or one that the stream has
@@ -101,12 +103,16 @@ class CudaQueue final : public Queue {
     unsigned aborts = 0;  ///< of its calls by then
   };
   bool holds_back() const { return graphs_ != nullptr && !times_.timed(); }
+  /// Waits until the event of this run is recorded; puts what is held back into the stream first if
+  /// that may be needed.
+  void await_recorded(CudaEvent& event, Cancellation& cancellation);
   void record_now(CudaEvent& event);
   std::byte* parameters_for(const CudaKernel& kernel, const LaunchArgs& args);
   void run_kernel(const CudaKernel& kernel, const LaunchArgs& args, const std::byte* parameters);
   void put_work();
   void put_updates();
   void put_record(const WorkCall& call);
+  void put_wait(const WorkCall& call);
   void make_call(const WorkCall& call);
   void capture_call(const WorkCall& call);
   /// Returns whether there are records of wrong data for its kernels.
@@ -118,6 +124,8 @@ class CudaQueue final : public Queue {
   void fail(std::exception_ptr error, std::size_t instruction);
   /// Lets the stream wait. If the event `affects` this queue, so do wrong data of work before it.
   void wait_in_stream(const CudaEvent& event, bool affects);
+  /// Notes the launches before the event that may find their data wrong.
+  void note_checks(const CudaEvent& event);
   CheckedLaunches own_checks() const;
   /// Waits for an event that CUDA does not know, or one that has failed.
   void wait_on_host(Event& event, std::uint64_t use, Cancellation& cancellation);

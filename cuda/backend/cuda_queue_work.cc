@@ -82,6 +82,21 @@ void CudaQueue::put_record(const WorkCall& call) {
   capturing_->checked_before.push_back(capturing_->checked.size());
 }
 
+/// Makes the stream wait for an event, after the updates that are pending, which need not wait.
+void CudaQueue::put_wait(const WorkCall& call) {
+  if (capturing_ == nullptr) {
+    try {
+      put_updates();
+    } catch (...) {  // it is noted
+    }
+    return wait_in_stream(*call.event, true);
+  }
+  // External: each launch of the graph waits for the last record before it.
+  TOWERFLOW_CUDA(device_->table(),
+                 cudaStreamWaitEvent(stream(), call.handle, cudaEventWaitExternal));
+  capturing_->checked_before.push_back(capturing_->checked.size());
+}
+
 cudaStream_t CudaQueue::stream() {
   put_updates();
   return stream_.stream;
@@ -124,6 +139,7 @@ void CudaQueue::put_work() {
 void CudaQueue::make_call(const WorkCall& call) {
   instruction_ = call.instruction;
   if (call.kind == WorkCall::Kind::record) return put_record(call);
+  if (call.kind == WorkCall::Kind::wait) return put_wait(call);
   if (failed()) return;
   try {
     if (call.kind == WorkCall::Kind::launch)
@@ -147,6 +163,9 @@ void CudaQueue::capture_call(const WorkCall& call) {
       break;
     case WorkCall::Kind::record:
       put_record(call);
+      break;
+    case WorkCall::Kind::wait:
+      put_wait(call);
       break;
   }
 }
@@ -186,24 +205,36 @@ bool CudaQueue::replay(StepGraph& graph) {
   for (const CheckedLaunch& launch : graph.checked) {
     records_->take();
     checked_.push_back(launch);
-    checked_.back().waited = waited_.size();
   }
   launch(graph, taken);
   return true;
 }
 
-/// Launches a graph. `first_record` is the number of its first launch with a record.
+/// Launches a graph, whose launches with a record are the last of `checked_`. `first_record` is the
+/// number of the first of them.
 void CudaQueue::launch(const StepGraph& graph, std::size_t first_record) {
   try {
     graph.launch(stream_.stream);
   } catch (...) {
     fail(std::current_exception(), work_.calls().front().instruction);
   }
+  const std::size_t first_launch = checked_.size() - graph.checked.size();
+  std::size_t known = 0;  // launches whose waits are noted
+  const auto note_waits_of = [&](std::size_t launches) {
+    for (; known < launches; ++known) checked_[first_launch + known].waited = waited_.size();
+  };
   auto checked_before = graph.checked_before.begin();
   for (const WorkCall& call : work_.calls()) {
-    if (call.kind != WorkCall::Kind::record) continue;
+    if (call.kind != WorkCall::Kind::record && call.kind != WorkCall::Kind::wait) continue;
+    const std::size_t before = *checked_before++;
+    note_waits_of(before);
+    if (call.kind == WorkCall::Kind::wait) {
+      instruction_ = call.instruction;
+      note_checks(*call.event);
+      continue;
+    }
     CheckedLaunches checks = own_checks();
-    checks.end = first_record + *checked_before++;
+    checks.end = first_record + before;
     recorded_.push_back(
         {call.event->shared_from_this(), call.event->use(), checks.end, waited_.size()});
     if (failed())
@@ -211,6 +242,7 @@ void CudaQueue::launch(const StepGraph& graph, std::size_t first_record) {
     else
       call.event->note_recorded(checks, checks_);
   }
+  note_waits_of(graph.checked.size());
 }
 
 }  // namespace towerflow::cuda

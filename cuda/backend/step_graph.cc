@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cuda/backend/check.h"
-#include "cuda/backend/graph_threshold.h"
+#include "cuda/backend/graph_limits.h"
 
 namespace towerflow::cuda {
 namespace {
@@ -16,6 +16,11 @@ constexpr std::size_t kMostVariants = 4;
 std::atomic<std::size_t>& least_graph_nodes() {
   static std::atomic<std::size_t> nodes{4};
   return nodes;
+}
+
+std::atomic<std::chrono::microseconds>& longest_hold() {
+  static std::atomic<std::chrono::microseconds> time{std::chrono::microseconds(1000)};
+  return time;
 }
 
 StepGraph::~StepGraph() {

@@ -32,7 +32,7 @@ class StepGraph {
   void launch(cudaStream_t stream) const;
 
   std::vector<CheckedLaunch> checked;       ///< launches with a record
-  std::vector<std::size_t> checked_before;  ///< by record of an event: how many come before it
+  std::vector<std::size_t> checked_before;  ///< by record or wait: how many come before it
 
  private:
   void take(cudaGraph_t graph);

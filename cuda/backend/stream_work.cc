@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/backend/cuda_event.h"
 #include "cuda/backend/cuda_kernel.h"
 
 namespace towerflow::cuda {
@@ -51,6 +52,23 @@ void StreamWork::add_record(std::size_t instruction, CudaEvent& event, cudaEvent
                     .instruction = instruction,
                     .event = &event,
                     .handle = handle});
+}
+
+void StreamWork::add_wait(std::size_t instruction, CudaEvent& event, cudaEvent_t handle,
+                          bool checks_data) {
+  calls_.push_back({.kind = WorkCall::Kind::wait,
+                    .instruction = instruction,
+                    .event = &event,
+                    .handle = handle});
+  checks_data_ |= checks_data;
+}
+
+/// Events of a queue are the deeper the later they come.
+bool StreamWork::can_await(const CudaEvent& event) const {
+  const auto first = std::find_if(calls_.begin(), calls_.end(), [](const WorkCall& call) {
+    return call.kind == WorkCall::Kind::record;
+  });
+  return first == calls_.end() || event.depth < first->event->depth;
 }
 
 void StreamWork::clear() {

@@ -14,7 +14,7 @@ class CudaKernel;
 
 /// A call that a queue has received.
 struct WorkCall {
-  enum class Kind { launch, copy, record };
+  enum class Kind { launch, copy, record, wait };
   Kind kind = Kind::launch;
   std::size_t instruction = 0;
   const CudaKernel* kernel = nullptr;  ///< launch
@@ -25,7 +25,7 @@ struct WorkCall {
   void* to = nullptr;  ///< copy
   const void* from = nullptr;
   std::size_t bytes = 0;
-  CudaEvent* event = nullptr;  ///< record
+  CudaEvent* event = nullptr;  ///< record, wait
   cudaEvent_t handle = nullptr;
 };
 
@@ -37,6 +37,8 @@ class StreamWork {
                   std::byte* parameters);
   void add_copy(std::size_t instruction, void* to, const void* from, std::size_t bytes);
   void add_record(std::size_t instruction, CudaEvent& event, cudaEvent_t handle);
+  /// `checks_data` tells that what the event waits for may find its data wrong.
+  void add_wait(std::size_t instruction, CudaEvent& event, cudaEvent_t handle, bool checks_data);
   void clear();
 
   bool empty() const { return calls_.empty(); }
@@ -44,8 +46,11 @@ class StreamWork {
   /// The launches and copies.
   std::size_t nodes() const { return nodes_; }
   bool has_copies() const { return has_copies_; }
-  /// Returns whether a launch may find its data wrong.
+  /// Returns whether a launch, or what is waited for, may find its data wrong.
   bool checks_data() const { return checks_data_; }
+  /// Returns whether the event can be awaited on the host while all this is held back: it then does
+  /// not wait for an event that is recorded here.
+  bool can_await(const CudaEvent& event) const;
   /// Returns the arguments of a launch. `args.run` is null.
   LaunchArgs args_of(const WorkCall& launch) const;
 

@@ -51,18 +51,20 @@ struct CudaFixture {
   /// two: another number is wrong data.
   void enqueue_gather(Queue& queue) const {
     auto& own = static_cast<cuda::CudaQueue&>(queue);
+    own.enqueue([&] { launch_gather(own, memory.get()); });
+  }
+  /// Launches that kernel in other memory of the first GPU.
+  void launch_gather(cuda::CudaQueue& own, void* in) const {
     static const cuda::CudaQueue::MakeError make_error = [](const auto& found) {
       return std::make_exception_ptr(
           errors::InvalidArgumentError(fmt::format("index {} is no row", found.value())));
     };
-    own.enqueue([&] {
-      const auto* indices = static_cast<const std::int32_t*>(memory.get());
-      cuda::launch(own, backend->device(0)->kernel("Gather_4_int32"), dim3(1),
-                   static_cast<const void*>(memory.get()), indices,
-                   static_cast<void*>(static_cast<std::byte*>(memory.get()) + 512),
-                   own.error_record(make_error), std::int64_t{1}, std::int64_t{2}, std::int64_t{1},
-                   std::int64_t{1});
-    });
+    const auto* indices = static_cast<const std::int32_t*>(in);
+    cuda::launch(own, backend->device(0)->kernel("Gather_4_int32"), dim3(1),
+                 static_cast<const void*>(in), indices,
+                 static_cast<void*>(static_cast<std::byte*>(in) + 512),
+                 own.error_record(make_error), std::int64_t{1}, std::int64_t{2}, std::int64_t{1},
+                 std::int64_t{1});
   }
 
   std::shared_ptr<cuda::CudaBackend> backend;

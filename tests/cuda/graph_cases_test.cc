@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/backend/graph_threshold.h"
+#include "cuda/backend/graph_limits.h"
 #include "tests/cuda/recording.h"
 #include "tests/ops/cases/build_case.h"
 #include "tests/ops/cases/plan_case.h"

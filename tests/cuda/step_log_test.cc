@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/cuda/long_hold.h"
 #include "tests/cuda/recording.h"
 #include "tests/cuda/resnet_step.h"
 #include "tests/models/steps.h"
@@ -28,6 +29,7 @@ namespace {
 
 /// Returns the log of the fifth step, in which all that repeats is launched as graphs.
 StepLog recorded(Step (*make)(), std::uint64_t seed) {
+  const testing::LongHold hold;
   const auto layer = std::make_shared<Recording>();
   const ScopedLayer scope(layer);
   Graph graph;

@@ -8,6 +8,7 @@
 
 #include "models/models.h"
 #include "models/update_bench.h"
+#include "tests/cuda/long_hold.h"
 #include "tests/support/cuda_devices.h"
 #include "towerflow/tf.h"
 
@@ -44,7 +45,9 @@ void check_near(const std::vector<double>& found, const std::vector<double>& exp
 }  // namespace
 
 TEST_SUITE("strategies on emulated GPUs") {
+  // Work may be held back for an hour: if queues waited for each other, the test would not end.
   TEST_CASE("towers share variables in every way") {
+    const testing::LongHold hold;
     for (const auto update : {VariableUpdate::independent, VariableUpdate::parameter_server,
                               VariableUpdate::replicated}) {
       CAPTURE(static_cast<int>(update));
@@ -57,6 +60,7 @@ TEST_SUITE("strategies on emulated GPUs") {
   }
 
   TEST_CASE("gradients are applied a step late") {
+    const testing::LongHold hold;
     for (const auto update : {VariableUpdate::parameter_server, VariableUpdate::replicated}) {
       models::StepBenchOptions options = small(true, 1), others = small(false);
       options.deferred_gradients = others.deferred_gradients = true;
