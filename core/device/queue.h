@@ -19,10 +19,10 @@ struct QueueError {
 /// Runs kernels and copies in order. Belongs to a frame; used by one run at a time.
 ///
 /// If the queue is asynchronous, `copy`, `record`, and `PreparedKernel::enqueue` return at once,
-/// and operands must live until `synchronize` returns. The queue may hold them back until `flush`,
-/// `wait` or `synchronize`, to give its device more at once. Everything that is enqueued ends:
-/// after an error the queue skips what follows and marks events recorded there as failed; it also
-/// skips work that waits for a failed event.
+/// and operands must live until `synchronize` returns. The queue may hold them back, to give its
+/// device more at once, until `flush`, `synchronize` or a `wait` for what may itself wait for them.
+/// Everything that is enqueued ends: after an error the queue skips what follows and marks events
+/// recorded there as failed; it also skips work that waits for a failed event.
 class Queue {
  public:
   virtual ~Queue() = default;
