@@ -241,23 +241,23 @@ void BlockRunner::access_shared(const void* address, std::size_t bytes, bool wri
   if (wrong != nullptr) fail(cudaErrorLaunchFailure, wrong);
 }
 
-BlockRunner*& active_runner() {
-  static thread_local BlockRunner* runner = nullptr;
-  return runner;
-}
+/// Static storage that is found without a call, as kernels ask for it again and again.
+[[gnu::tls_model("initial-exec")]] static thread_local BlockRunner* runner = nullptr;
 
-uint3 thread_index() { return active_runner()->thread_index(); }
-uint3 block_index() { return active_runner()->block_index(); }
-dim3 block_size() { return active_runner()->block_size(); }
-dim3 grid_size() { return active_runner()->grid_size(); }
-void meet_block() { active_runner()->meet_block(); }
+BlockRunner*& active_runner() { return runner; }
+
+uint3 thread_index() { return runner->thread_index(); }
+uint3 block_index() { return runner->block_index(); }
+dim3 block_size() { return runner->block_size(); }
+dim3 grid_size() { return runner->grid_size(); }
+void meet_block() { runner->meet_block(); }
 std::uint64_t exchange(Exchange kind, unsigned mask, std::uint64_t value, unsigned lane,
                        int width) {
-  return active_runner()->exchange(kind, mask, value, lane, width);
+  return runner->exchange(kind, mask, value, lane, width);
 }
 void* shared_variable(const void* site, std::size_t bytes, std::size_t alignment) {
-  return active_runner()->shared_variable(site, bytes, alignment);
+  return runner->shared_variable(site, bytes, alignment);
 }
-void* dynamic_shared() { return active_runner()->dynamic_shared(); }
+void* dynamic_shared() { return runner->dynamic_shared(); }
 
 }  // namespace towerflow::cuda::host

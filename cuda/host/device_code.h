@@ -16,10 +16,11 @@
 
 namespace towerflow::cuda::host {
 
-TOWERFLOW_CUDA_VISIBLE uint3 thread_index();
-TOWERFLOW_CUDA_VISIBLE uint3 block_index();
-TOWERFLOW_CUDA_VISIBLE dim3 block_size();
-TOWERFLOW_CUDA_VISIBLE dim3 grid_size();
+// Constant in a thread of a kernel: it asks once, however often its code does.
+[[gnu::const]] TOWERFLOW_CUDA_VISIBLE uint3 thread_index();
+[[gnu::const]] TOWERFLOW_CUDA_VISIBLE uint3 block_index();
+[[gnu::const]] TOWERFLOW_CUDA_VISIBLE dim3 block_size();
+[[gnu::const]] TOWERFLOW_CUDA_VISIBLE dim3 grid_size();
 
 /// __syncthreads
 TOWERFLOW_CUDA_VISIBLE void meet_block();
