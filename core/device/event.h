@@ -41,8 +41,8 @@ class Event {
   bool failed_in(std::uint64_t number) const {
     return failed_use_.load(std::memory_order_acquire) == number || (use() == number && failed());
   }
-  /// The most waits for other queues that lead to the event in its run, one after another: an event
-  /// is recorded without any wait for events that are as deep or deeper.
+  /// The largest number of waits for other queues that lead to the event in its run, one after
+  /// another. An event never waits for one that is as deep or deeper.
   int depth = 0;
   /// Time on the run's virtual clock when the event was recorded. Queues that wait for the event
   /// advance to it.

@@ -16,7 +16,7 @@
 
 namespace towerflow::cuda::host {
 
-// Constant in a thread of a kernel: it asks once, however often its code does.
+// Each returns the same value as long as a thread of a kernel runs, so that compilers call it once.
 [[gnu::const]] TOWERFLOW_CUDA_VISIBLE uint3 thread_index();
 [[gnu::const]] TOWERFLOW_CUDA_VISIBLE uint3 block_index();
 [[gnu::const]] TOWERFLOW_CUDA_VISIBLE dim3 block_size();

@@ -1,5 +1,5 @@
-// Waits that a queue holds back with its other work: they become part of its graphs, never keep the
-// work from what another queue waits for, and tell of wrong data as any wait does.
+// A queue holds back waits with its other work. They become part of its graphs, other queues never
+// wait in vain for work that is held back, and wrong data are noticed as with any wait.
 #include <doctest/doctest.h>
 
 #include <algorithm>
