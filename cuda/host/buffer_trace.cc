@@ -30,6 +30,12 @@ void ByteSet::append_runs(const std::byte* base, bool written, std::vector<Opera
   }
 }
 
+void ByteWriters::keep_bytes(Page& page) {
+  auto bytes = std::make_unique<std::uint32_t[]>(kPageBytes);
+  for (std::size_t i = 0; i < kPageBytes; ++i) bytes[i] = page.writers[i / kWord];
+  page = {.writers = std::move(bytes), .by_words = false};
+}
+
 void BufferTrace::add(const Buffer& buffer) {
   for (const Entry& entry : entries_) {
     if (entry.buffer.device == buffer.device) return;
@@ -37,9 +43,7 @@ void BufferTrace::add(const Buffer& buffer) {
   entries_.emplace_back(buffer);
 }
 
-BufferTrace::Entry* BufferTrace::find(const void* host, std::size_t bytes) {
-  if (entries_.empty()) return nullptr;
-  if (contains(entries_[last_], host, bytes)) return &entries_[last_];
+BufferTrace::Entry* BufferTrace::find_other(const void* host, std::size_t bytes) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (!contains(entries_[i], host, bytes)) continue;
     last_ = i;

@@ -41,34 +41,62 @@ class ByteSet {
 };
 
 /// Who has written each byte of a buffer in a launch. Memory is used only for the 16 kB pages of
-/// bytes that were written.
+/// bytes that were written. A page is kept by words of 4 bytes until an access of less than that.
 class ByteWriters {
  public:
   explicit ByteWriters(std::size_t bytes) : pages_((bytes >> kPageBits) + 1) {}
 
-  /// Returns whether all bytes were written by `who` or by nobody.
-  bool allow(std::size_t at, std::size_t bytes, std::uint32_t who) const {
-    bool all = true;
-    for (std::size_t i = at; i < at + bytes; ++i) {
-      const auto& page = pages_[i >> kPageBits];
-      if (page == nullptr) continue;
-      const std::uint32_t writer = page[i & (kPageBytes - 1)];
-      all &= writer == 0 || writer == who;
+  /// Returns whether all bytes were written by `who` or by nobody. If so, a write is noted.
+  bool allow(std::size_t at, std::size_t bytes, bool write, std::uint32_t who) {
+    while (bytes > 0) {
+      const std::size_t in_page = at & (kPageBytes - 1);
+      const std::size_t now = bytes < kPageBytes - in_page ? bytes : kPageBytes - in_page;
+      if (!allow_in_page(pages_[at >> kPageBits], in_page, now, write, who)) return false;
+      at += now;
+      bytes -= now;
     }
-    return all;
-  }
-  void add(std::size_t at, std::size_t bytes, std::uint32_t who) {
-    for (std::size_t i = at; i < at + bytes; ++i) {
-      auto& page = pages_[i >> kPageBits];
-      if (page == nullptr) page = std::make_unique<std::uint32_t[]>(kPageBytes);
-      page[i & (kPageBytes - 1)] = who;
-    }
+    return true;
   }
 
  private:
   static constexpr std::size_t kPageBits = 14, kPageBytes = std::size_t{1} << kPageBits;
+  static constexpr std::size_t kWord = 4;
 
-  std::vector<std::unique_ptr<std::uint32_t[]>> pages_;
+  /// The writers of the words of a page, or of its bytes.
+  struct Page {
+    std::unique_ptr<std::uint32_t[]> writers;
+    bool by_words = true;
+  };
+
+  static bool allow_in_page(Page& page, std::size_t at, std::size_t bytes, bool write,
+                            std::uint32_t who) {
+    if (page.writers == nullptr) {
+      if (!write) return true;
+      page.writers = std::make_unique<std::uint32_t[]>(kPageBytes / kWord);
+    }
+    if (page.by_words) {
+      if ((at | bytes) % kWord == 0) {
+        return allow_units(page, at / kWord, bytes / kWord, write, who);
+      }
+      keep_bytes(page);
+    }
+    return allow_units(page, at, bytes, write, who);
+  }
+
+  static bool allow_units(Page& page, std::size_t first, std::size_t count, bool write,
+                          std::uint32_t who) {
+    for (std::size_t i = first; i < first + count; ++i) {
+      std::uint32_t& writer = page.writers[i];
+      if (writer != 0 && writer != who) return false;
+      if (write) writer = who;
+    }
+    return true;
+  }
+
+  /// Keeps a page by bytes from now on.
+  static void keep_bytes(Page& page);
+
+  std::vector<Page> pages_;
 };
 
 /// The buffers of a launch and what was accessed in each.
@@ -84,14 +112,14 @@ class BufferTrace {
 
   void add(const Buffer& buffer);
   /// Returns the buffer that contains these host addresses, nullptr if there is none.
-  Entry* find(const void* host, std::size_t bytes);
+  Entry* find(const void* host, std::size_t bytes) {
+    if (last_ < entries_.size() && contains(entries_[last_], host, bytes)) return &entries_[last_];
+    return find_other(host, bytes);
+  }
   /// Returns whether `who` may access the bytes, which nobody else has written in this launch.
   static bool allows(Entry& entry, const void* host, std::size_t bytes, bool write,
                      std::uint32_t who) {
-    const std::size_t at = offset(entry, host);
-    if (!entry.writers.allow(at, bytes, who)) return false;
-    if (write) entry.writers.add(at, bytes, who);
-    return true;
+    return entry.writers.allow(offset(entry, host), bytes, write, who);
   }
   void record(Entry& entry, const void* host, std::size_t bytes, bool write) {
     const std::size_t at = offset(entry, host);
@@ -102,6 +130,7 @@ class BufferTrace {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
+  Entry* find_other(const void* host, std::size_t bytes);
   static std::size_t offset(const Entry& entry, const void* host) {
     return static_cast<std::size_t>(static_cast<const std::byte*>(host) - entry.buffer.host);
   }

@@ -57,9 +57,17 @@ std::vector<std::shared_ptr<Stream>> State::take_ended() {
   return taken;
 }
 
+void State::await(const std::vector<PointPtr>& points, Lock& lock) {
+  for (const PointPtr& point : points) point->awaited = true;
+  point_reached.wait(lock, [&] {
+    return std::all_of(points.begin(), points.end(),
+                       [](const PointPtr& point) { return point->reached; });
+  });
+}
+
 cudaError_t State::wait_for(const PointPtr& point, Lock& lock) {
   if (point != nullptr) {
-    point_reached.wait(lock, [&] { return point->reached; });
+    await({point}, lock);
     host.join(point->clock);
   }
   return learn_fault();
@@ -70,9 +78,7 @@ void State::drain(Lock& lock) {
   for (const Stream* stream : running) {
     if (stream->last() != nullptr) ends.push_back(stream->last());
   }
-  point_reached.wait(lock, [&] {
-    return std::all_of(ends.begin(), ends.end(), [](const PointPtr& end) { return end->reached; });
-  });
+  await(ends, lock);
 }
 
 void State::set_fault(Fault found) {

@@ -38,7 +38,7 @@ class State {
 
   const Options options;
   std::mutex mutex;
-  std::condition_variable point_reached;
+  std::condition_variable point_reached;  ///< one that is awaited, or the end of a stream
   Memory memory;
   Order order;
   Clock host;  ///< what the host waited for
@@ -65,6 +65,8 @@ class State {
   void close(std::shared_ptr<Stream> stream);
   /// Takes the closed streams that have ended, to be destroyed without the lock or with it.
   std::vector<std::shared_ptr<Stream>> take_ended();
+  /// Waits until all of these points are reached.
+  void await(const std::vector<PointPtr>& points, Lock& lock);
   /// Waits until a point is reached; from then on the host is behind it. Returns the status of the
   /// fault if there is one.
   cudaError_t wait_for(const PointPtr& point, Lock& lock);

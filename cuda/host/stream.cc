@@ -53,17 +53,12 @@ void Stream::work() {
     if (entries_.empty()) break;
     Entry entry = std::move(entries_.front());
     entries_.pop_front();
-    state_.point_reached.wait(lock, [&] {
-      for (const PointPtr& point : entry.points) {
-        if (!point->reached) return false;
-      }
-      return true;
-    });
+    state_.await(entry.points, lock);
     // After a fault a card does nothing more either.
     if (!state_.fault) run(entry, lock);
     entry.end->time = std::chrono::steady_clock::now();
     entry.end->reached = true;
-    state_.point_reached.notify_all();
+    if (entry.end->awaited) state_.point_reached.notify_all();
   }
   std::erase(state_.running, this);
   state_.give_back_component(component_, clock_[component_]);

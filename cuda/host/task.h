@@ -30,7 +30,8 @@ struct Task {
 /// A place in the order of a stream: the end of a task.
 struct Point {
   bool reached = false;
-  Clock clock{};  ///< all work that comes before it
+  bool awaited = false;  ///< by a thread, which has to be woken
+  Clock clock{};         ///< all work that comes before it
   std::chrono::steady_clock::time_point time{};
 };
 using PointPtr = std::shared_ptr<Point>;

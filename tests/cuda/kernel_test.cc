@@ -185,6 +185,12 @@ TEST_SUITE("cuda kernels") {
          "a race: a write of 4 bytes that another thread has written, at byte 0 of a buffer");
     fault = fault_of([&] { memory.run("test_race", launch_for(256), y, 1); });
     says(fault, "a race: a read of 4 bytes that another thread has written, at byte 4 of a buffer");
+    fault = fault_of([&] { memory.run("test_race_of_bytes", launch_for(256), y, 0); });
+    says(fault,
+         "a race: a write of 4 bytes that another thread has written, at byte 4 of a buffer");
+    fault = fault_of([&] { memory.run("test_race_of_bytes", launch_for(256), y, 1); });
+    says(fault,
+         "a race: a write of 1 bytes that another thread has written, at byte 4 of a buffer");
     memory.run("test_race_of_blocks", launch_for(64, 64), y);
     says(fault_of([&] { memory.run("test_race_of_blocks", launch_for(128, 64), y); }),
          "a race: a write of 4 bytes that another block has written, at byte 0 of a buffer");

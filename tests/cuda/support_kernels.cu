@@ -71,6 +71,16 @@ TOWERFLOW_KERNEL(test_race, 256, int* y, int reads) {
   }
 }
 
+/// The last thread writes four bytes of others after them, or the first does so before.
+TOWERFLOW_KERNEL(test_race_of_bytes, 256, int* y, int first) {
+  const long i = global_thread();
+  if (i == (first != 0 ? 0 : 255)) {
+    y[1] = 1;
+  } else {
+    reinterpret_cast<char*>(y)[i] = 1;
+  }
+}
+
 /// Threads write one element if they belong to different blocks.
 TOWERFLOW_MEETING_KERNEL(test_race_of_blocks, 256, 0, int* y) {
   y[threadIdx.x % 2] = 1;
