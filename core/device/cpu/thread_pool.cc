@@ -14,6 +14,9 @@ namespace {
 // The pool in which this thread occupies a core, if any.
 thread_local ThreadPool* computing_in = nullptr;
 
+// Whether this thread claims the slices of its next kernel from the last one on, if it is alone.
+thread_local bool from_last = false;
+
 // Longer than the small kernels that run between two products in an LSTM cell. A helper that slept
 // through them would wake too late to help with the second product.
 constexpr auto kSpin = std::chrono::microseconds(200);
@@ -136,8 +139,10 @@ void ThreadPool::run(int slices, Call call, void* context) {
   slot->context = context;
   slot->pending.store(slices, std::memory_order_relaxed);
   slot->claim.store(claim_word(0, static_cast<std::uint64_t>(slices)), std::memory_order_seq_cst);
-  if (computing_.load(std::memory_order_seq_cst) < cores_) publish();
-  while (run_one_slice(*slot, Side::first)) {
+  const bool alone = computing_.load(std::memory_order_seq_cst) >= cores_;
+  if (!alone) publish();
+  const Side side = alone ? next_side() : Side::first;
+  while (run_one_slice(*slot, side)) {
   }
   const auto is_finished = [slot] { return slot->pending.load(std::memory_order_acquire) == 0; };
   if (!is_finished() && !spin_until(is_finished)) {
@@ -150,15 +155,23 @@ void ThreadPool::run(int slices, Call call, void* context) {
 }
 
 void ThreadPool::run_inline(int slices, Call call, void* context) {
+  const bool backwards = slices > 1 && next_side() == Side::last;
   std::exception_ptr error;
-  for (int slice = 0; slice < slices; ++slice) {
+  int error_slice = slices;
+  for (int i = 0; i < slices; ++i) {
+    const int slice = backwards ? slices - 1 - i : i;
     try {
       call(context, slice);
     } catch (...) {
-      if (!error) error = std::current_exception();
+      if (slice < error_slice) error = std::current_exception();
+      error_slice = std::min(slice, error_slice);
     }
   }
   if (error) std::rethrow_exception(error);
+}
+
+ThreadPool::Side ThreadPool::next_side() {
+  return std::exchange(from_last, !from_last) ? Side::last : Side::first;
 }
 
 bool ThreadPool::help(const Condition* stop) {

@@ -136,7 +136,8 @@ class ThreadPool {
   static constexpr int kSlots = 16;
   // Callers claim the first slice that is left, helpers the last one. Of two cores, each then
   // computes the same half of kernel after kernel and step after step, whose values are in its own
-  // cache.
+  // cache. A caller that is alone changes its side with each kernel: it begins with the values that
+  // the kernel before has written last, which are still in a cache that cannot hold all of them.
   enum class Side : std::uint8_t { first, last };
 
   // Whether a thread that waits can go on; refers to what the thread waits for.
@@ -152,6 +153,7 @@ class ThreadPool {
         releases_core);
   }
   static bool is_computing(const ThreadPool& pool);
+  static Side next_side();
 
   void run(int slices, Call call, void* context);
   void run_inline(int slices, Call call, void* context);

@@ -142,6 +142,24 @@ TEST_CASE("the caller takes the first slices and a helper the last ones") {
   }
 }
 
+TEST_CASE("a caller that is alone changes its side with each call") {
+  const auto order = [](ThreadPool& pool) {
+    std::vector<int> slices;
+    pool.parallel(4, [&](int slice) { slices.push_back(slice); });
+    return slices;
+  };
+  const std::vector<int> forwards{0, 1, 2, 3}, backwards{3, 2, 1, 0};
+  for (const int cores : {1, 2}) {
+    ThreadPool pool(cores);
+    const ThreadPool::Announcement others(pool, cores - 1);
+    const bool begins_forwards = order(pool) == forwards;
+    CHECK(order(pool) == (begins_forwards ? backwards : forwards));
+    CHECK(order(pool) == (begins_forwards ? forwards : backwards));
+    pool.parallel(1, [](int) {});  // without a side
+    CHECK(order(pool) == (begins_forwards ? backwards : forwards));
+  }
+}
+
 TEST_CASE("several callers at once, with calls inside slices") {
   ThreadPool pool(3);
   std::vector<std::int64_t> sums(6, 0);
