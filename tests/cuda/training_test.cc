@@ -2,6 +2,7 @@
 // order of blocks.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 using namespace towerflow;
 using testing::kSteps;
 using testing::largest_difference;
+using testing::Start;
 using testing::Step;
 using testing::trained;
 
@@ -39,7 +41,11 @@ TEST_SUITE("training on emulated GPUs") {
       const auto found = trained(make, on_gpus(2), [&](Session& session, const Step& step) {
         report = session.plan_report(step.fetches, step.feeds);
       });
-      CHECK(largest_difference(found, expected) < 1e-5);
+      // How far a step moves values that are rounded otherwise depends on the processor's kernels.
+      const auto rounded = trained(make, {.allow_soft_placement = true}, {}, Start::rounded);
+      const double moved = largest_difference(rounded, expected);
+      CAPTURE(moved);
+      CHECK(largest_difference(found, expected) < std::max(1e-5, 4 * moved));
       const bool two = testing::cuda_devices(2).count == 2;
       CHECK((report.find("device:GPU:1, compute") != std::string::npos) == two);
       CHECK(report.find("[" + testing::cuda_label("cuBLASLt") + "]") != std::string::npos);

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <regex>
 
+#include "ops/simd/loops.h"
 #include "tests/models/steps.h"
 #include "tests/ops/ran.h"
 #include "towerflow/tf.h"
@@ -123,5 +125,11 @@ TEST_CASE("three steps, each switch off in turn: pinned counts, and the same val
       }
     }
   }
-  CHECK(found == kPinned);
+  // A change of variables waits for kernels that may fail. These are, of the convolutions, those
+  // for which oneDNN allocates memory, which its code for other processors does for others.
+  const bool pins_waits = simd::loops_of(simd::Level::v4) != nullptr;
+  const auto counts = [&](const std::string& lines) {
+    return pins_waits ? lines : std::regex_replace(lines, std::regex(", [0-9]+ waits"), "");
+  };
+  CHECK(counts(found) == counts(kPinned));
 }

@@ -87,7 +87,10 @@ TEST_CASE("bias, addend and relu apply to every slice, however it computes the p
       };
       CHECK(run({.bias = true}, bias) ==
             finished([&](std::size_t i) { return bias[i % bias.size()]; }));
-      CHECK(run({.addend = true}, addend) == finished([&](std::size_t i) { return addend[i]; }));
+      // The library may add parts of a sum to the addend, so that the result is rounded otherwise.
+      const auto sums = finished([&](std::size_t i) { return addend[i]; });
+      const double floor = std::sqrt(static_cast<double>(s.inner));
+      CHECK(largest_error(run({.addend = true}, addend), {sums.begin(), sums.end()}, floor) < 1e-6);
       if (relu) CHECK(run({}, addend) == finished([](std::size_t) { return 0.0f; }));
     }
   }
