@@ -41,7 +41,8 @@ class ByteSet {
 };
 
 /// Who has written each byte of a buffer in a launch. Memory is used only for the 16 kB pages of
-/// bytes that were written. A page is kept by words of 4 bytes until an access of less than that.
+/// bytes that were written. A page notes one writer for each word of 4 bytes until parts of words
+/// are accessed, and one for each byte from then on.
 class ByteWriters {
  public:
   explicit ByteWriters(std::size_t bytes) : pages_((bytes >> kPageBits) + 1) {}
@@ -93,7 +94,7 @@ class ByteWriters {
     return true;
   }
 
-  /// Keeps a page by bytes from now on.
+  /// Makes a page note a writer for each byte.
   static void keep_bytes(Page& page);
 
   std::vector<Page> pages_;

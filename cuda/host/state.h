@@ -38,7 +38,8 @@ class State {
 
   const Options options;
   std::mutex mutex;
-  std::condition_variable point_reached;  ///< one that is awaited, or the end of a stream
+  /// Notified when a point is reached that a thread waits for, and when a stream ends.
+  std::condition_variable point_reached;
   Memory memory;
   Order order;
   Clock host;  ///< what the host waited for

@@ -30,7 +30,7 @@ struct Task {
 /// A place in the order of a stream: the end of a task.
 struct Point {
   bool reached = false;
-  bool awaited = false;  ///< by a thread, which has to be woken
+  bool awaited = false;  ///< whether a thread waits for it and has to be woken
   Clock clock{};         ///< all work that comes before it
   std::chrono::steady_clock::time_point time{};
 };

@@ -71,7 +71,8 @@ TOWERFLOW_KERNEL(test_race, 256, int* y, int reads) {
   }
 }
 
-/// The last thread writes four bytes of others after them, or the first does so before.
+/// Each thread writes a byte, but one writes four bytes, which belong to others: the first thread
+/// or the last.
 TOWERFLOW_KERNEL(test_race_of_bytes, 256, int* y, int first) {
   const long i = global_thread();
   if (i == (first != 0 ? 0 : 255)) {

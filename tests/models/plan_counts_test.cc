@@ -125,8 +125,9 @@ TEST_CASE("three steps, each switch off in turn: pinned counts, and the same val
       }
     }
   }
-  // A change of variables waits for kernels that may fail. These are, of the convolutions, those
-  // for which oneDNN allocates memory, which its code for other processors does for others.
+  // A change of variables waits for kernels that may fail. A convolution may fail if oneDNN
+  // allocates memory for it. Whether it does depends on the processor, and so does the number of
+  // waits.
   const bool pins_waits = simd::loops_of(simd::Level::v4) != nullptr;
   const auto counts = [&](const std::string& lines) {
     return pins_waits ? lines : std::regex_replace(lines, std::regex(", [0-9]+ waits"), "");
