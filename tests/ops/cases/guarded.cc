@@ -102,24 +102,36 @@ void GuardedBuffer::allocate_on_device() {
   address_ = static_cast<std::byte*>(memory_.get()) + before_;
   std::memset(block_, static_cast<int>(kSentinel), whole);
   if (bytes_ > 0) std::memcpy(block_ + before_, value_.raw(), bytes_);
-  transfer(true);
 }
 
-void GuardedBuffer::transfer(bool to_device) const {
-  const auto queue =
-      device_.backend->make_queue(device_.index, to_device ? Lane::upload : Lane::download);
-  queue->start(false);
-  const std::size_t whole = before_ + bytes_ + after_;
-  if (to_device)
-    queue->copy(memory_.get(), block_, whole);
-  else
-    queue->copy(block_, memory_.get(), whole);
+void GuardedBuffer::upload(const std::vector<GuardedBuffer*>& buffers) { transfer(buffers, true); }
+
+void GuardedBuffer::download(const std::vector<GuardedBuffer*>& buffers) {
+  transfer(buffers, false);
+}
+
+/// All in one queue: a wait for each copy took a fifth of the time of the checks.
+void GuardedBuffer::transfer(const std::vector<GuardedBuffer*>& buffers, bool to_device) {
+  std::unique_ptr<Queue> queue;
+  for (const GuardedBuffer* buffer : buffers) {
+    if (buffer == nullptr || buffer->memory_ == nullptr) continue;
+    const Device& device = buffer->device_;
+    if (queue == nullptr) {
+      queue = device.backend->make_queue(device.index, to_device ? Lane::upload : Lane::download);
+      queue->start(false);
+    }
+    const std::size_t whole = buffer->before_ + buffer->bytes_ + buffer->after_;
+    if (to_device)
+      queue->copy(buffer->memory_.get(), buffer->block_, whole);
+    else
+      queue->copy(buffer->block_, buffer->memory_.get(), whole);
+  }
+  if (queue == nullptr) return;
   if (const auto failed = queue->synchronize()) std::rethrow_exception(failed->error);
 }
 
 Array GuardedBuffer::value() const {
   if (value_.dtype() == DType::string) return value_;
-  if (memory_ != nullptr) transfer(false);
   Array found(value_.dtype(), value_.shape());
   if (bytes_ > 0) std::memcpy(found.raw(), block_ + before_, bytes_);
   return found;
@@ -127,7 +139,6 @@ Array GuardedBuffer::value() const {
 
 std::string GuardedBuffer::damage_text() const {
   if (value_.dtype() == DType::string) return "";
-  if (memory_ != nullptr) transfer(false);
   // Compares all bytes at once first: counting them one by one is slow under sanitizers.
   const std::vector<std::byte> untouched(std::max(before_, after_), kSentinel);
   const auto changed = [&](const std::byte* from, std::size_t bytes) -> std::ptrdiff_t {

@@ -29,16 +29,21 @@ class LateBuffers final : public LaunchArrays {
               std::vector<std::unique_ptr<GuardedBuffer>>& outputs, int byte)
       : node_(node), device_(device), inputs_(inputs), outputs_(outputs), byte_(byte) {}
   void* allocate(std::size_t index, const Shape& shape) override {
-    outputs_[index] =
-        std::make_unique<GuardedBuffer>(filled(node_.outputs[index].dtype, shape, byte_), device_);
+    make_output(index, filled(node_.outputs[index].dtype, shape, byte_));
     return outputs_[index]->address();
   }
-  Array keep_input(std::size_t index) override { return inputs_[index]->value(); }
-  void give_output(std::size_t index, const Array& value) override {
-    outputs_[index] = std::make_unique<GuardedBuffer>(value, device_);
+  Array keep_input(std::size_t index) override {
+    GuardedBuffer::download({inputs_[index].get()});
+    return inputs_[index]->value();
   }
+  void give_output(std::size_t index, const Array& value) override { make_output(index, value); }
 
  private:
+  void make_output(std::size_t index, const Array& value) {
+    outputs_[index] = std::make_unique<GuardedBuffer>(value, device_);
+    GuardedBuffer::upload({outputs_[index].get()});
+  }
+
   const PlanNode& node_;
   const Device& device_;
   std::vector<std::unique_ptr<GuardedBuffer>>& inputs_;
@@ -231,9 +236,16 @@ class Walker {
       outputs[i] = std::make_unique<GuardedBuffer>(filled(spec.dtype, spec.shape, byte), device);
       results.push_back(outputs[i]->address());
     }
-    const GuardedBuffer workspace(
+    GuardedBuffer workspace(
         filled(DType::uint8, Shape{static_cast<std::int64_t>(kernel.workspace_bytes())}, byte),
         device);
+    const auto all_buffers = [&] {
+      std::vector<GuardedBuffer*> all{&workspace};
+      for (const auto& buffer : inputs) all.push_back(buffer.get());
+      for (const auto& buffer : outputs) all.push_back(buffer.get());
+      return all;
+    };
+    GuardedBuffer::upload(all_buffers());
     LateBuffers arrays(node, device, inputs, outputs, byte);
     Cancellation cancellation;
     RunContext run{resources_, cancellation};
@@ -249,6 +261,7 @@ class Walker {
                             .arrays = &arrays});
     queue->end();
     if (const auto failed = queue->synchronize()) std::rethrow_exception(failed->error);
+    GuardedBuffer::download(all_buffers());
     return collect(node, entry, inputs, outputs, workspace, shared);
   }
 
