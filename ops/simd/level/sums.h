@@ -73,10 +73,17 @@ SIMD_INLINE void add_rows(float* sum, const float* x, Index rows, Index stride) 
   for (Index v = 0; v < kVectors; ++v) store(sum + v * kWidth, acc[v]);
 }
 
+// Caches fetch memory ahead if it is read in its order: rows of many columns are added one by one.
 void add_row_block(float* sum, const float* x, Index rows, Index stride, Index columns) {
   Index c = 0;
-  for (; c + 4 * kWidth <= columns; c += 4 * kWidth) add_rows<4>(sum + c, x + c, rows, stride);
-  for (; c + kWidth <= columns; c += kWidth) add_rows<1>(sum + c, x + c, rows, stride);
+  if (columns > 8 * kWidth) {
+    for (Index r = 0; r < rows; ++r)
+      for (c = 0; c + kWidth <= columns; c += kWidth)
+        store(sum + c, load(sum + c) + load(x + r * stride + c));
+  } else {
+    for (; c + 4 * kWidth <= columns; c += 4 * kWidth) add_rows<4>(sum + c, x + c, rows, stride);
+    for (; c + kWidth <= columns; c += kWidth) add_rows<1>(sum + c, x + c, rows, stride);
+  }
   for (Index r = 0; r < rows; ++r)
     for (Index i = c; i < columns; ++i) sum[i] += x[r * stride + i];
 }
