@@ -8,9 +8,14 @@
 namespace towerflow::cuda {
 
 bool is_sticky(const Failure& failure) {
-  constexpr int kSticky[] = {cudaErrorIllegalAddress,     cudaErrorLaunchFailure,
-                             cudaErrorMisalignedAddress,  cudaErrorAssert,
-                             cudaErrorDevicesUnavailable, cudaErrorUnknown};
+  constexpr int kSticky[] = {cudaErrorIllegalAddress,      cudaErrorLaunchFailure,
+                             cudaErrorMisalignedAddress,   cudaErrorAssert,
+                             cudaErrorDevicesUnavailable,  cudaErrorUnknown,
+                             cudaErrorLaunchTimeout,       cudaErrorHardwareStackError,
+                             cudaErrorIllegalInstruction,  cudaErrorInvalidAddressSpace,
+                             cudaErrorInvalidPc,           cudaErrorECCUncorrectable,
+                             cudaErrorNvlinkUncorrectable, cudaErrorContained,
+                             cudaErrorTensorMemoryLeak};
   return failure.group == Group::runtime &&
          std::find(std::begin(kSticky), std::end(kSticky), failure.status) != std::end(kSticky);
 }

@@ -9,24 +9,24 @@
 #include "cuda/backend/check.h"
 
 namespace towerflow::cuda {
-namespace {
 
-/// Held while a group is put into its streams.
-std::mutex& one_group() {
-  static auto* const mutex = new std::mutex;
-  return *mutex;
-}
-
-}  // namespace
-
+/// Groups are held meanwhile: see Driver::clique.
 Clique::Clique(std::shared_ptr<Driver> driver, std::vector<int> cards)
     : driver_(std::move(driver)), cards_(std::move(cards)) {
   driver_->need(Group::nccl);
-  make_communicators();
+  driver_->group_order().add(cards_);
+  try {
+    make_communicators();
+  } catch (...) {
+    driver_->group_order().remove(cards_, *this);
+    throw;
+  }
 }
 
 /// Nothing is left in the streams: those who may put something there keep the clique.
 Clique::~Clique() {
+  const auto held = driver_->hold_groups();
+  driver_->group_order().remove(cards_, *this);
   for (const ncclComm_t one : communicators_) driver_->table().ncclCommDestroy(one);
 }
 
@@ -60,15 +60,21 @@ void Clique::sum(const std::string& call, std::size_t rank, const Share& share, 
   Meeting& meeting = meeting_of(call, run);
   meeting.shares[rank] = share;
   if (++meeting.here == cards_.size()) {
-    try {
-      make_call(meeting);
-    } catch (...) {
-      meeting.error = std::current_exception();
+    // Taken first: whoever holds it may wait for an abort, which needs the other lock.
+    lock.unlock();
+    const auto alone = driver_->hold_groups();
+    lock.lock();
+    if (meeting.here == cards_.size()) {  // no rank has left since the run was cancelled
+      try {
+        make_call(meeting);
+      } catch (...) {
+        meeting.error = std::current_exception();
+      }
+      meeting.over = true;
+      changed_.notify_all();
     }
-    meeting.over = true;
-    changed_.notify_all();
   }
-  lock.unlock();
+  if (lock.owns_lock()) lock.unlock();
   wait_until_reached(
       mutex_, changed_, [&] { return meeting.over.load(); }, &run);
   lock.lock();
@@ -82,8 +88,11 @@ void Clique::sum(const std::string& call, std::size_t rank, const Share& share, 
 
 void Clique::make_call(const Meeting& meeting) {
   const Table& table = driver_->table();
-  const std::lock_guard alone(one_group());
   if (communicators_.empty()) make_communicators();
+  GroupOrder& order = driver_->group_order();
+  for (std::size_t rank = 0; rank < cards_.size(); ++rank) {
+    order.begin(cards_[rank], *this, meeting.shares[rank].stream);
+  }
   TOWERFLOW_CUDA(table, ncclGroupStart());
   ncclResult_t status = ncclSuccess;
   for (std::size_t rank = 0; rank < cards_.size() && status == ncclSuccess; ++rank) {
@@ -93,7 +102,12 @@ void Clique::make_call(const Meeting& meeting) {
   }
   const ncclResult_t ended = table.ncclGroupEnd();
   if (status == ncclSuccess) status = ended;
-  if (status == ncclSuccess) return;
+  if (status == ncclSuccess) {
+    for (std::size_t rank = 0; rank < cards_.size(); ++rank) {
+      order.end(cards_[rank], *this, meeting.shares[rank].stream);
+    }
+    return;
+  }
   const Failure failure = describe(table, status, "table.ncclAllReduce(..)");
   // Some ranks may have got their part.
   abort_locked(failure.message());

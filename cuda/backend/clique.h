@@ -23,16 +23,20 @@ namespace towerflow::cuda {
 ///
 /// - A call that not all ranks make: if a queue fails before it, the run is cancelled, the threads
 ///   that wait leave, and no stream has got anything.
-/// - Calls in different orders: all cards get a group at one moment, under one lock of the process,
-///   whichever runs and sessions they are of. Streams only wait for what was enqueued before, so
-///   the order in which the host enqueues is one in which all work can be done.
+/// - Calls in different orders: all cards get a group at one moment, under one lock of the process
+///   (Driver::hold_groups), whichever runs and sessions they are of. Streams only wait for what was
+///   enqueued before, so the order in which the host enqueues is one in which all work can be done.
+///   The streams of cliques with common cards wait for each other (GroupOrder).
+/// - A call of CUDA that waits for a card while a group is on some cards and not yet on others: it
+///   is made under the same lock.
 ///
 /// The threads themselves come to the calls of a plan in one order, since the drafts of a call form
 /// a meeting (core/runtime/schedule.cc). A card that fails later would still leave the others
 /// waiting: queues look for that while they wait for the end of their work.
 class Clique {
  public:
-  /// The ranks are the cards in this order. Makes the communicators, which takes long.
+  /// The ranks are the cards in this order. Makes the communicators, which takes long; groups must
+  /// be held.
   Clique(std::shared_ptr<Driver> driver, std::vector<int> cards);
   ~Clique();
   Clique(const Clique&) = delete;

@@ -30,7 +30,7 @@ bool has_numbers(const TensorDesc& desc) {
 }  // namespace
 
 CudaBackend::CudaBackend(const CudaDevices& options, std::vector<int> numbers)
-    : driver_(Driver::open(options)), graphs_(options.graphs) {
+    : driver_(Driver::open(options, numbers.front())), graphs_(options.graphs) {
   const auto there = driver_->devices().size();
   const bool has_plans = !options.plans.empty() || options.tune;
   const auto plans = has_plans ? std::make_shared<PlanTable>(options.plans, options.tune) : nullptr;
@@ -105,13 +105,10 @@ std::shared_ptr<void> CudaBackend::allocate(int index, std::size_t bytes) {
 }
 
 std::shared_ptr<void> CudaBackend::allocate_staging(std::size_t bytes) {
-  const Table& table = driver_->table();
-  void* memory = nullptr;
-  TOWERFLOW_CUDA(table,
-                 cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable));
-  return {memory, [driver = driver_](void* at) {
+  std::shared_ptr<void> memory = driver_->allocate_pinned(bytes);
+  void* const at = memory.get();
+  return {at, [memory = std::move(memory), driver = driver_](void*) {
             driver->note_host_memory_given_back();
-            driver->table().cudaFreeHost(at);
           }};
 }
 

@@ -10,7 +10,9 @@
 namespace towerflow::cuda {
 
 CudaEvent::~CudaEvent() {
-  if (event_ != nullptr) driver_->table().cudaEventDestroy(event_);
+  if (event_ == nullptr) return;
+  driver_->select_any();
+  driver_->table().cudaEventDestroy(event_);
 }
 
 void CudaEvent::reset() { use_.fetch_add(1, std::memory_order_acq_rel); }
@@ -82,6 +84,7 @@ void CudaEvent::mark_failed(std::uint64_t use) {
 bool CudaEvent::has_ended(std::uint64_t use) const {
   if (ended_use_.load(std::memory_order_acquire) == use) return true;
   const Table& table = driver_->table();
+  driver_->select_any();
   cudaError_t status = cudaSuccess;
   {
     const std::lock_guard lock(mutex_);

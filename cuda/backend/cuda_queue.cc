@@ -165,7 +165,7 @@ cudnnHandle_t CudaQueue::dnn() {
 device::DataError* CudaQueue::error_record(const MakeError& make_error) {
   put_updates();  // the events after them know no later record
   if (records_ != nullptr && !records_->has_room()) make_room_for_records();
-  if (records_ == nullptr) records_ = std::make_shared<ErrorRecords>(device_->shared_driver());
+  if (records_ == nullptr) records_ = std::make_shared<ErrorRecords>(device_->driver());
   checked_.push_back(
       {.instruction = instruction_, .make_error = &make_error, .waited = waited_.size()});
   return records_->take();

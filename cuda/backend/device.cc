@@ -39,7 +39,10 @@ std::shared_ptr<void> Device::allocate(std::size_t bytes) {
                               [own = shared_from_this(), bytes](void*) { own->used_ -= bytes; });
   select();
   void* memory = nullptr;
-  const cudaError_t status = table().cudaMalloc(&memory, bytes);
+  const cudaError_t status = [&] {
+    const auto held = driver_->hold_groups();
+    return table().cudaMalloc(&memory, bytes);
+  }();
   if (status == cudaErrorMemoryAllocation) {
     table().cudaGetLastError();
     std::size_t free = 0, total = 0;
@@ -50,11 +53,15 @@ std::shared_ptr<void> Device::allocate(std::size_t bytes) {
         {.hint = "use a smaller batch, or fewer towers per device"});
   }
   if (status != cudaSuccess) raise_failure(describe(table(), status, "table.cudaMalloc(..)"));
-  return {memory, [driver = driver_, taken](void* at) { driver->table().cudaFree(at); }};
+  return {memory, [driver = driver_, taken](void* at) {
+            const auto held = driver->hold_groups();
+            driver->table().cudaFree(at);
+          }};
 }
 
 /// What cannot be given back after a fault stays: the process has to end anyway.
 Device::~Device() {
+  const auto held = driver_->hold_groups();
   if (table().cudaSetDevice(number_) != cudaSuccess) return;
   for (const Stream& stream : idle_) {
     if (stream.dnn != nullptr) table().cudnnDestroy(stream.dnn);
@@ -69,6 +76,7 @@ cublasLtHandle_t Device::blas() {
   if (blas_ == nullptr) {
     driver_->need(Group::cublaslt);
     select();
+    const auto held = driver_->hold_groups();
     TOWERFLOW_CUDA(table(), cublasLtCreate(&blas_));
   }
   return blas_;
@@ -78,6 +86,7 @@ cudnnHandle_t Device::dnn() {
   if (dnn_ == nullptr) {
     driver_->need(Group::cudnn);
     select();
+    const auto held = driver_->hold_groups();
     TOWERFLOW_CUDA(table(), cudnnCreate(&dnn_));
   }
   return dnn_;
@@ -105,6 +114,7 @@ void Device::give_back(Stream stream) {
 
 void Device::add_dnn(Stream& stream) {
   driver_->need(Group::cudnn);
+  const auto held = driver_->hold_groups();
   cudnnHandle_t made = nullptr;
   TOWERFLOW_CUDA(table(), cudnnCreate(&made));
   stream.dnn = made;

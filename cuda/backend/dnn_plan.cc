@@ -16,6 +16,11 @@ namespace {
 
 using Descriptor = cudnnBackendDescriptor_t;
 
+/// The heuristics that are asked for engines, the first first. What the first one proposes may all
+/// be unsuitable; the last one proposes what computes most convolutions, slowly.
+constexpr cudnnBackendHeurMode_t kModes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B,
+                                             CUDNN_HEUR_MODE_FALLBACK};
+
 /// Returns whether an engine may compute the convolution. What carries the first three notes
 /// rounds float32 to fewer digits; FFT costs the host too much.
 bool suits(const std::vector<cudnnBackendNumericalNote_t>& notes, const DnnConvolutionSpec& spec) {
@@ -50,9 +55,11 @@ DnnPlan try_plan(Device& device, DnnDescriptors& made, const DnnConvolutionSpec&
 
 DnnPlan first_plan(Device& device, DnnDescriptors& made, const DnnConvolutionSpec& spec,
                    Descriptor graph) {
-  for (const Descriptor proposal : made.proposals(graph, CUDNN_HEUR_MODE_A)) {
-    const DnnPlan plan = try_plan(device, made, spec, proposal);
-    if (plan.plan != nullptr) return plan;
+  for (const auto mode : kModes) {
+    for (const Descriptor proposal : made.proposals(graph, mode)) {
+      const DnnPlan plan = try_plan(device, made, spec, proposal);
+      if (plan.plan != nullptr) return plan;
+    }
   }
   throw errors::UnimplementedError(
       "cuDNN has no deterministic engine in full precision for this convolution",
@@ -82,7 +89,7 @@ ConvolutionPlan measure(Device& device, const DnnConvolutionSpec& spec, Descript
                        .milliseconds = std::numeric_limits<double>::infinity()};
   PlanTimer timer(device, spec);
   std::set<EngineChoice> seen;
-  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+  for (const auto mode : kModes) {
     DnnDescriptors made(device);  // without those of the other plans
     for (const Descriptor proposal : made.proposals(graph, mode)) {
       EngineChoice choice = made.choice(proposal);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "core/device/plugin_places.h"
@@ -28,6 +29,9 @@ struct PluginOrReason {
   void* plugin = nullptr;
   std::string missing{};
 };
+
+/// Whether the calling thread has selected a card.
+thread_local bool has_selected = false;
 
 PluginOrReason open_plugin(const char* file) {
   for (const std::string& place : places_of_plugin(file, "cuda")) {
@@ -70,7 +74,7 @@ Opened& opened() {
 
 }  // namespace
 
-std::shared_ptr<Driver> Driver::open(const CudaDevices& options) {
+std::shared_ptr<Driver> Driver::open(const CudaDevices& options, int home) {
   Opened& last = opened();
   const std::lock_guard lock(last.mutex);
   if (last.driver != nullptr && last.driver->fits(options)) return last.driver;
@@ -80,7 +84,7 @@ std::shared_ptr<Driver> Driver::open(const CudaDevices& options) {
         {.hint = "close that session first, or give both the same options"});
   }
   last.driver = nullptr;
-  last.driver = make(options, last.layer);
+  last.driver = make(options, home, last.layer);
   return last.driver;
 }
 
@@ -92,7 +96,7 @@ void Driver::set_layer(std::shared_ptr<TableLayer> layer) {
   last.layer = std::move(layer);
 }
 
-std::shared_ptr<Driver> Driver::make(const CudaDevices& options,
+std::shared_ptr<Driver> Driver::make(const CudaDevices& options, int home,
                                      std::shared_ptr<TableLayer> layer) {
   const PluginOrReason found = open_plugin(options.emulated ? kHostPlugin : kRealPlugin);
   SourceOrReason source;
@@ -105,7 +109,7 @@ std::shared_ptr<Driver> Driver::make(const CudaDevices& options,
                  "without"});
   }
   std::shared_ptr<Driver> driver(
-      new Driver(options, found.plugin, std::move(source.source), std::move(layer)));
+      new Driver(options, home, found.plugin, std::move(source.source), std::move(layer)));
   observe_pinned(driver.get());
   return driver;
 }
@@ -115,9 +119,10 @@ std::string Driver::missing() {
   return found.plugin == nullptr ? found.missing : open_source(found.plugin, {}).missing;
 }
 
-Driver::Driver(const CudaDevices& options, void* plugin, std::unique_ptr<Source> source,
+Driver::Driver(const CudaDevices& options, int home, void* plugin, std::unique_ptr<Source> source,
                std::shared_ptr<TableLayer> layer)
     : options_(options),
+      home_(home),
       plugin_(plugin),
       source_(std::move(source)),
       layer_(std::move(layer)),
@@ -169,7 +174,30 @@ void Driver::need(Group group) {
   layer_->update();
 }
 
-void Driver::select(int device) const { TOWERFLOW_CUDA(*table_, cudaSetDevice(device)); }
+void Driver::select(int device) const {
+  TOWERFLOW_CUDA(*table_, cudaSetDevice(device));
+  has_selected = true;
+}
+
+void Driver::select_any() const noexcept {
+  if (has_selected) return;
+  has_selected = table_->cudaSetDevice(home_) == cudaSuccess;
+  if (!has_selected) table_->cudaGetLastError();
+}
+
+std::shared_ptr<void> Driver::allocate_pinned(std::size_t bytes) const {
+  void* memory = nullptr;
+  {
+    const auto held = hold_groups();
+    select_any();
+    TOWERFLOW_CUDA(*table_,
+                   cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable));
+  }
+  return {memory, [driver = shared_from_this()](void* at) {
+            const auto held = driver->hold_groups();
+            driver->table().cudaFreeHost(at);
+          }};
+}
 
 cudaKernel_t Driver::kernel(const std::string& name) {
   const std::lock_guard lock(mutex_);
@@ -187,6 +215,7 @@ cudaKernel_t Driver::kernel(const std::string& name) {
 }
 
 std::shared_ptr<Clique> Driver::clique(const std::vector<int>& cards) {
+  const auto held = hold_groups();
   const std::lock_guard lock(cliques_mutex_);
   std::weak_ptr<Clique>& known = cliques_[cards];
   std::shared_ptr<Clique> found = known.lock();
@@ -195,9 +224,14 @@ std::shared_ptr<Clique> Driver::clique(const std::vector<int>& cards) {
 }
 
 void Driver::abort_cliques() noexcept {
-  const std::lock_guard lock(cliques_mutex_);
-  for (const auto& [cards, known] : cliques_) {
-    if (const std::shared_ptr<Clique> clique = known.lock()) clique->abort();
+  for (std::size_t at = 0;; ++at) {  // none is ever taken off the list
+    std::shared_ptr<Clique> clique;  // may be the last one, whose end takes another lock
+    {
+      const std::lock_guard lock(cliques_mutex_);
+      if (at >= cliques_.size()) return;
+      clique = std::next(cliques_.begin(), static_cast<std::ptrdiff_t>(at))->second.lock();
+    }
+    if (clique != nullptr) clique->abort();
   }
 }
 
@@ -208,6 +242,8 @@ std::string Driver::fault() const {
 }
 
 void Driver::add_pages(void* pages, std::size_t bytes) noexcept {
+  const auto held = hold_groups();
+  select_any();
   // Copies of memory that could not be registered are slower, no more.
   if (table_->cudaHostRegister(pages, bytes, cudaHostRegisterPortable) != cudaSuccess) {
     table_->cudaGetLastError();
@@ -216,6 +252,8 @@ void Driver::add_pages(void* pages, std::size_t bytes) noexcept {
 
 void Driver::remove_pages(void* pages) noexcept {
   note_host_memory_given_back();
+  const auto held = hold_groups();
+  select_any();
   if (table_->cudaHostUnregister(pages) != cudaSuccess) table_->cudaGetLastError();
 }
 

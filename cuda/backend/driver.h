@@ -13,6 +13,7 @@
 #include "core/device/cuda_devices.h"
 #include "core/device/pinned_memory.h"
 #include "cuda/backend/compiled_kernels.h"
+#include "cuda/backend/group_order.h"
 #include "cuda/backend/peers.h"
 #include "cuda/table/layer.h"
 #include "cuda/table/source.h"
@@ -27,10 +28,10 @@ class Clique;
 class Driver final : public PinnedObserver, public std::enable_shared_from_this<Driver> {
  public:
   /// Returns the driver for these options. Another emulation than the last one, or one after a
-  /// fault, can be had once nobody uses that any more.
+  /// fault, can be had once nobody uses that any more. `home` is a card that the caller uses.
   ///
   /// errors   UnavailableError: what is missing; ValueError: sessions use another emulation
-  static std::shared_ptr<Driver> open(const CudaDevices& options);
+  static std::shared_ptr<Driver> open(const CudaDevices& options, int home = 0);
   /// Returns what is missing for real devices as one sentence; empty if nothing is.
   static std::string missing();
   /// Puts a layer between the backend and the drivers that are opened from now on; null: none.
@@ -55,11 +56,25 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   const PeerLinks& links() const { return links_; }
   /// Makes a device that of the calling thread.
   void select(int device) const;
+  /// Makes a card that a session uses that of the calling thread if the thread has none. Otherwise
+  /// a call would be one to card 0, where CUDA would then take half a gigabyte for this process.
+  void select_any() const noexcept;
+
+  /// Keeps groups of NCCL off the cards until the lock is given back. A group gets to one card
+  /// after another. What another thread calls meanwhile may wait until a card has done its work,
+  /// which is never if it holds what CUDA needs to get the group to the next card. So a group is
+  /// launched under this lock, and memory, graphs and handles are made and given back under it.
+  std::unique_lock<std::mutex> hold_groups() const { return std::unique_lock(groups_mutex_); }
+  /// Returns pinned host memory that all cards can use.
+  std::shared_ptr<void> allocate_pinned(std::size_t bytes) const;
   /// Returns the kernel of a name. Throws InternalError if there is none.
   cudaKernel_t kernel(const std::string& name);
   CompiledKernels& compiled_kernels() { return compiled_; }
-  /// Returns the communicators of NCCL for these cards; those who use them share them.
+  /// Returns the communicators of NCCL for these cards, which are sorted; those who use them share
+  /// them.
   std::shared_ptr<Clique> clique(const std::vector<int>& cards);
+  /// What orders the groups of cliques with common cards; groups must be held.
+  GroupOrder& group_order() { return group_order_; }
   /// Ends all calls of NCCL after an error of a device, for which other devices would wait.
   void abort_cliques() noexcept;
   /// Returns what the emulation found wrong in the program, empty if nothing or on real devices.
@@ -77,14 +92,15 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   void remove_pages(void* pages) noexcept override;
 
  private:
-  Driver(const CudaDevices& options, void* plugin, std::unique_ptr<Source> source,
+  Driver(const CudaDevices& options, int home, void* plugin, std::unique_ptr<Source> source,
          std::shared_ptr<TableLayer> layer);
-  static std::shared_ptr<Driver> make(const CudaDevices& options,
+  static std::shared_ptr<Driver> make(const CudaDevices& options, int home,
                                       std::shared_ptr<TableLayer> layer);
   bool fits(const CudaDevices& options) const;
   void load_kernels();
 
   CudaDevices options_;
+  const int home_;
   void* plugin_ = nullptr;
   std::unique_ptr<Source> source_;
   std::shared_ptr<TableLayer> layer_;  // null: none
@@ -96,6 +112,8 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   std::atomic<std::uint64_t> host_memory_version_{0};
   std::mutex mutex_;
   std::unordered_map<std::string, cudaKernel_t> kernels_;
+  mutable std::mutex groups_mutex_;
+  GroupOrder group_order_{*this};
   std::mutex cliques_mutex_;
   std::map<std::vector<int>, std::weak_ptr<Clique>> cliques_;
 };

@@ -1,21 +1,14 @@
 #include "cuda/backend/error_records.h"
 
 #include <algorithm>
-#include <utility>
-
-#include "cuda/backend/check.h"
 
 namespace towerflow::cuda {
 
-ErrorRecords::ErrorRecords(std::shared_ptr<Driver> driver) : driver_(std::move(driver)) {
-  void* memory = nullptr;
-  TOWERFLOW_CUDA(driver_->table(),
-                 cudaHostAlloc(&memory, kMost * sizeof(device::DataError), cudaHostAllocPortable));
-  records_ = static_cast<device::DataError*>(memory);
+ErrorRecords::ErrorRecords(const Driver& driver)
+    : memory_(driver.allocate_pinned(kMost * sizeof(device::DataError))),
+      records_(static_cast<device::DataError*>(memory_.get())) {
   std::fill(records_, records_ + kMost, device::DataError{});
 }
-
-ErrorRecords::~ErrorRecords() { driver_->table().cudaFreeHost(records_); }
 
 device::DataError* ErrorRecords::take() {
   return records_ + place(taken_.fetch_add(1, std::memory_order_acq_rel));

@@ -30,8 +30,7 @@ struct CheckedLaunches {
 /// kernels as the one before gets the same addresses.
 class ErrorRecords {
  public:
-  explicit ErrorRecords(std::shared_ptr<Driver> driver);
-  ~ErrorRecords();
+  explicit ErrorRecords(const Driver& driver);
   ErrorRecords(const ErrorRecords&) = delete;
   ErrorRecords& operator=(const ErrorRecords&) = delete;
 
@@ -68,9 +67,9 @@ class ErrorRecords {
   std::size_t first_wrong_of(std::size_t begin, std::size_t end) const;
   std::size_t place(std::size_t launch) const { return (launch - run()) % kMost; }
 
-  std::shared_ptr<Driver> driver_;
   mutable std::mutex mutex_;  // of reading records, on any thread, and of giving them to others
-  device::DataError* records_ = nullptr;
+  const std::shared_ptr<void> memory_;
+  device::DataError* const records_;
   std::atomic<std::size_t> taken_{0}, known_{0};
   std::atomic<std::size_t> run_{0};      // the first launch of this run
   std::size_t wrong_ = ~std::size_t{0};  // the last that was wrong when forgotten; with the mutex

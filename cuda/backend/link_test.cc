@@ -19,16 +19,12 @@ constexpr int kCopies = 4;  // that are timed, after one that is not
 class LinkTest {
  public:
   LinkTest(const Driver& driver, int from, int to, std::size_t bytes, double seconds)
-      : driver_(driver),
-        from_(from),
-        to_(to),
-        bytes_(bytes),
-        end_(Clock::now() +
-             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+      : driver_(driver), from_(from), to_(to), bytes_(bytes), seconds_(seconds) {}
   LinkTest(const LinkTest&) = delete;
   LinkTest& operator=(const LinkTest&) = delete;
   ~LinkTest() {
     const Table& table = driver_.table();
+    const auto held = driver_.hold_groups();
     if (stream_ != nullptr && table.cudaStreamQuery(stream_) != cudaSuccess) {
       table.cudaGetLastError();
       return;  // a copy that has not ended uses the memory
@@ -46,6 +42,8 @@ class LinkTest {
   LinkResult run() {
     const Table& table = driver_.table();
     allocate();
+    // CUDA may need long for its first calls on a card.
+    end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds_);
     auto* const bytes = static_cast<unsigned char*>(host_);
     for (std::size_t i = 0; i < bytes_; ++i) bytes[i] = pattern(i);
     copy(source_, host_);
@@ -77,8 +75,9 @@ class LinkTest {
 
   void allocate() {
     const Table& table = driver_.table();
-    TOWERFLOW_CUDA(table, cudaHostAlloc(&host_, bytes_, cudaHostAllocPortable));
+    const auto held = driver_.hold_groups();
     driver_.select(from_);
+    TOWERFLOW_CUDA(table, cudaHostAlloc(&host_, bytes_, cudaHostAllocPortable));
     TOWERFLOW_CUDA(table, cudaMalloc(&source_, bytes_));
     driver_.select(to_);
     TOWERFLOW_CUDA(table, cudaMalloc(&target_, bytes_));
@@ -119,7 +118,8 @@ class LinkTest {
   const Driver& driver_;
   const int from_, to_;
   const std::size_t bytes_;
-  const Clock::time_point end_;
+  const std::chrono::duration<double> seconds_;
+  Clock::time_point end_{};
   void *source_ = nullptr, *target_ = nullptr, *host_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, copied_ = nullptr;

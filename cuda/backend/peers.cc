@@ -26,6 +26,9 @@ bool enable_access(const Driver& driver, int one, int other) {
   const cudaError_t status = table.cudaDeviceEnablePeerAccess(other, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) {
     table.cudaGetLastError();
+  } else if (status == cudaErrorTooManyPeers) {  // 8 without NVSwitch
+    table.cudaGetLastError();
+    return false;
   } else if (status != cudaSuccess) {
     raise_failure(describe(table, status, "table.cudaDeviceEnablePeerAccess(other, 0)"));
   }

@@ -1,13 +1,8 @@
 #include "cuda/backend/run_parameters.h"
 
 #include "core/graph/error.h"
-#include "cuda/backend/check.h"
 
 namespace towerflow::cuda {
-
-RunParameters::~RunParameters() {
-  for (std::byte* block : blocks_) driver_->table().cudaFreeHost(block);
-}
 
 std::byte* RunParameters::take(std::size_t bytes) {
   bytes = (bytes + 63) / 64 * 64;
@@ -16,12 +11,8 @@ std::byte* RunParameters::take(std::size_t bytes) {
     ++block_;
     used_ = 0;
   }
-  if (block_ == blocks_.size()) {
-    void* memory = nullptr;
-    TOWERFLOW_CUDA(driver_->table(), cudaHostAlloc(&memory, kBlock, cudaHostAllocPortable));
-    blocks_.push_back(static_cast<std::byte*>(memory));
-  }
-  std::byte* const taken = blocks_[block_] + used_;
+  if (block_ == blocks_.size()) blocks_.push_back(driver_->allocate_pinned(kBlock));
+  std::byte* const taken = static_cast<std::byte*>(blocks_[block_].get()) + used_;
   used_ += bytes;
   return taken;
 }

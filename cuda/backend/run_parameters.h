@@ -14,7 +14,6 @@ namespace towerflow::cuda {
 class RunParameters {
  public:
   explicit RunParameters(std::shared_ptr<Driver> driver) : driver_(std::move(driver)) {}
-  ~RunParameters();
   RunParameters(const RunParameters&) = delete;
   RunParameters& operator=(const RunParameters&) = delete;
 
@@ -27,7 +26,7 @@ class RunParameters {
   static constexpr std::size_t kBlock = 4096;
 
   std::shared_ptr<Driver> driver_;
-  std::vector<std::byte*> blocks_;
+  std::vector<std::shared_ptr<void>> blocks_;
   std::size_t block_ = 0, used_ = 0;  // where the next bytes are
 };
 

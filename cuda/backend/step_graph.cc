@@ -23,8 +23,12 @@ std::atomic<std::chrono::microseconds>& longest_hold() {
   return time;
 }
 
-StepGraph::~StepGraph() {
-  if (graph_ != nullptr) device_.table().cudaGraphExecDestroy(graph_);
+StepGraph::~StepGraph() { destroy(); }
+
+void StepGraph::destroy() noexcept {
+  if (graph_ == nullptr) return;
+  const auto held = device_.driver().hold_groups();
+  device_.table().cudaGraphExecDestroy(std::exchange(graph_, nullptr));
 }
 
 bool StepGraph::does(const StreamWork& work, std::size_t first_record) const {
@@ -58,7 +62,7 @@ bool StepGraph::capture(const StreamWork& work, cudaStream_t stream, std::size_t
     if (begun) table.cudaStreamEndCapture(stream, &graph);
     if (graph != nullptr) table.cudaGraphDestroy(graph);
     table.cudaGetLastError();
-    if (graph_ != nullptr) table.cudaGraphExecDestroy(std::exchange(graph_, nullptr));
+    destroy();
     refused_ = true;
     return false;
   }
@@ -76,8 +80,9 @@ void StepGraph::take(cudaGraph_t graph) {
     cudaGraphExecUpdateResultInfo result{};
     if (table.cudaGraphExecUpdate(graph_, graph, &result) == cudaSuccess) return;
     table.cudaGetLastError();
-    table.cudaGraphExecDestroy(std::exchange(graph_, nullptr));
+    destroy();
   }
+  const auto held = device_.driver().hold_groups();
   TOWERFLOW_CUDA(table, cudaGraphInstantiate(&graph_, graph, 0));
 }
 

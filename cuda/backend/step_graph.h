@@ -36,6 +36,7 @@ class StepGraph {
 
  private:
   void take(cudaGraph_t graph);
+  void destroy() noexcept;
 
   const Device& device_;
   StreamWork work_;

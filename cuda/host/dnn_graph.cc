@@ -216,6 +216,13 @@ bool DnnGraph::has_convolution() const {
                      [](const DnnNode& node) { return node.kind != DnnNode::Kind::pointwise; });
 }
 
+bool DnnGraph::has_dilated_convolution() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const DnnNode& node) {
+    const auto& list = node.convolution.dilations;  // empty if the operation is none
+    return std::any_of(list.begin(), list.end(), [](std::int64_t v) { return v > 1; });
+  });
+}
+
 std::optional<DnnNode> read_operation(const DnnDescriptor& operation, std::string& why) {
   return operation.type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR
              ? read_pointwise_operation(operation, why)

@@ -34,6 +34,7 @@ struct DnnGraph {
   /// All tensors that a caller has to give memory for, each once.
   std::vector<DnnTensor> inputs() const, outputs() const;
   bool has_convolution() const;
+  bool has_dilated_convolution() const;
 };
 
 /// Returns a node for the descriptor of an operation, or why there is none.

@@ -17,20 +17,14 @@ using image::Taps;
 class DeviceNumbers {
  public:
   explicit DeviceNumbers(Device& device) : device_(device.shared_from_this()) {}
-  ~DeviceNumbers() {
-    for (void* const memory : made_) device_->table().cudaFree(memory);
-  }
   DeviceNumbers(const DeviceNumbers&) = delete;
   DeviceNumbers& operator=(const DeviceNumbers&) = delete;
 
   template <class T>
   const T* upload(const std::vector<T>& numbers) {
     const Table& table = device_->table();
-    device_->select();
     const std::size_t bytes = numbers.size() * sizeof(T);
-    void* memory = nullptr;
-    TOWERFLOW_CUDA(table, cudaMalloc(&memory, std::max<std::size_t>(bytes, 1)));
-    made_.push_back(memory);
+    void* const memory = made_.emplace_back(device_->allocate(bytes)).get();
     if (bytes == 0) return static_cast<const T*>(memory);
     const Stream stream = device_->take_stream();
     TOWERFLOW_CUDA(table, cudaMemcpyAsync(memory, numbers.data(), bytes, cudaMemcpyHostToDevice,
@@ -42,7 +36,7 @@ class DeviceNumbers {
 
  private:
   std::shared_ptr<Device> device_;
-  std::vector<void*> made_;
+  std::vector<std::shared_ptr<void>> made_;
 };
 
 std::vector<std::int32_t> narrowed(const std::vector<std::int64_t>& numbers) {

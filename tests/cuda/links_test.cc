@@ -32,7 +32,7 @@ ConfigProto gpus(int count, int share = 1) {
 /// A layer in which copies between cards are wrong, late, or go through the host.
 class Links final : public testing::ChangedCalls {
  public:
-  enum class Kind { lost, lost_back, lost_directly, lost_if_large, never_done, apart };
+  enum class Kind { lost, lost_back, lost_directly, lost_if_large, never_done, apart, too_many };
 
   explicit Links(Kind kind) : kind_(kind) { enabled = freed = lost_from = 0; }
   void change(cuda::Table& table) override {
@@ -50,6 +50,7 @@ class Links final : public testing::ChangedCalls {
       table.cudaFree = &free_memory;
     }
     if (kind_ == Kind::apart) table.cudaDeviceCanAccessPeer = &refuse;
+    if (kind_ == Kind::too_many) table.cudaDeviceEnablePeerAccess = &refuse_more;
   }
 
   static inline int enabled = 0;            ///< ordered pairs of cards with access
@@ -88,6 +89,7 @@ class Links final : public testing::ChangedCalls {
     ++enabled;
     return base_->cudaDeviceEnablePeerAccess(peer, flags);
   }
+  static cudaError_t refuse_more(int, unsigned) { return cudaErrorTooManyPeers; }
   static cudaError_t disable(int peer) {
     --enabled;
     return base_->cudaDeviceDisablePeerAccess(peer);
@@ -191,13 +193,15 @@ TEST_SUITE("copies between emulated GPUs") {
     }
   }
 
-  TEST_CASE("cards without peer access copy through the host") {
-    const ScopedLayer scope(std::make_shared<Links>(Links::Kind::apart));
-    for (const LinkProbe& probe : probe_cuda_links(gpus(2), 30)) {
-      CHECK(probe.way == "through the host");
-      CHECK(probe.wrong.empty());
+  TEST_CASE("cards without peer access, or with too many peers, copy through the host") {
+    for (const Links::Kind kind : {Links::Kind::apart, Links::Kind::too_many}) {
+      const ScopedLayer scope(std::make_shared<Links>(kind));
+      for (const LinkProbe& probe : probe_cuda_links(gpus(2), 30)) {
+        CHECK(probe.way == "through the host");
+        CHECK(probe.wrong.empty());
+      }
+      CHECK(Links::enabled == 0);
     }
-    CHECK(Links::enabled == 0);
   }
 
   TEST_CASE("a session without GPUs has no links") {

@@ -88,6 +88,14 @@ TEST_SUITE("plans of convolutions") {
     }
   }
 
+  TEST_CASE("without a file, the fallback has a plan where nothing else suits") {
+    for (const Kind kind : {Kind::forward, Kind::data_gradient, Kind::weight_gradient}) {
+      DnnConvolutionSpec spec = convolution(kind);
+      spec.geometry.rows = window_axis(8, 3, 1, Padding::same, 2);
+      CHECK(taken({}, spec) == kThird);
+    }
+  }
+
   TEST_CASE("the fastest is taken and kept in the file") {
     const ScratchFolder folder;
     for (const Kind kind : {Kind::forward, Kind::data_gradient, Kind::weight_gradient}) {
