@@ -237,7 +237,7 @@ class Sweep {
   /// Throws ValueError if the gradient of a loop's initial value is asked for inside the loop.
   void check_initial_value(const Node& node) const {
     if (!is_switch(node) || node.context == nullptr || !node.context->is_while()) return;
-    if (node.context != node.graph->scopes().context) return;
+    if (!is_containing_context(node.graph->scopes().context, node.context)) return;
     throw ValueError(
         fmt::format("Cannot compute gradient inside while loop with respect to op '{}'. We do not "
                     "support taking the gradient wrt or through the initial value of a loop "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -13,6 +14,42 @@
 #include "core/graph/widening.h"
 
 namespace towerflow {
+namespace {
+
+/// Finds the nodes that a replaced node awaited by way of inputs that it no longer has, such as
+/// those behind a constant axis that was made under control dependencies.
+class LostControl {
+ public:
+  LostControl(const PlanGraph& graph, const std::vector<Replacement>& made) : graph_(graph) {
+    for (const Replacement& one : made) {
+      for (const ValueId input : graph.nodes[static_cast<std::size_t>(one.node)].inputs)
+        seen_.insert(input.node);
+      seen_.insert(one.node);
+    }
+  }
+  /// Adds to `control` what the nodes behind `inputs` await, up to nodes that are kept.
+  void add(const std::vector<ValueId>& inputs, std::vector<int>& control) {
+    std::vector<ValueId> open = inputs;
+    while (!open.empty()) {
+      const ValueId input = open.back();
+      open.pop_back();
+      if (!seen_.insert(input.node).second) continue;
+      const PlanNode& lost = graph_.node(input);
+      open.insert(open.end(), lost.inputs.begin(), lost.inputs.end());
+      for (const int awaited : lost.control) {
+        if (std::find(control.begin(), control.end(), awaited) == control.end())
+          control.push_back(awaited);
+      }
+    }
+  }
+
+ private:
+  const PlanGraph& graph_;
+  std::set<int> seen_;
+};
+
+}  // namespace
+
 bool PlanGraph::replace(std::vector<Replacement> replacements) {
   std::vector<PlanNode> before;
   bool runs = true;
@@ -32,6 +69,10 @@ bool PlanGraph::replace(std::vector<Replacement> replacements) {
       before.pop_back();
     }
     return false;
+  }
+  for (std::size_t i = 0; i < replacements.size(); ++i) {
+    PlanNode& node = nodes[static_cast<std::size_t>(replacements[i].node)];
+    LostControl(*this, replacements).add(before[i].inputs, node.control);
   }
   for (const Replacement& made : replacements) update_index(made.node);
   return true;

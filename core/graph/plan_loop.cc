@@ -118,6 +118,14 @@ void LevelBuilder::add_loop(const LoopUnit& unit) {
     add_feed({merge, 0}, enter.inputs[0], spec);
     add_control(enter, made);
   }
+  // A loop that gets a variable by reference may change it, and then sees the change wherever it
+  // reads the variable.
+  const auto variable_behind = [&](const Node& enter) {
+    const ValueId value = traced(enter.inputs[0]).value;
+    return graph_.spec(value).is_ref ? graph_.root_variable(value) : -1;
+  };
+  std::set<int> by_reference;
+  for (const Node* enter : parts.invariants) by_reference.insert(variable_behind(*enter));
   std::vector<std::pair<TapeValue, ValueId>> variables;
   for (const Node* enter : parts.invariants) {
     add_control(*enter, made);
@@ -129,8 +137,10 @@ void LevelBuilder::add_loop(const LoopUnit& unit) {
     if (producer.is_known(output)) {
       condition.add_constant(inside, producer.values[output]);
       body.add_constant(inside, producer.values[output]);
-    } else if (graph_.spec(from.value).is_ref && graph_.root_variable(from.value) >= 0) {
+    } else if (variable_behind(*enter) >= 0) {
       variables.emplace_back(inside, from.value);
+    } else if (producer.own_read && by_reference.contains(graph_.root_variable(from.value))) {
+      variables.emplace_back(inside, ValueId{graph_.root_variable(from.value), 0});
     } else {
       add_feed(inside, enter->inputs[0], graph_.spec(from.value));
     }

@@ -180,10 +180,11 @@ void Lowering::emit_copy(int id) {
 
 int Lowering::staged(ValueId value) {
   const int slot = slot_of(value);
-  const Slot::Kind kind = plan_.slots[static_cast<std::size_t>(memory_of(slot))].kind;
-  const bool in_array =
-      kind == Slot::Kind::feed || kind == Slot::Kind::output || kind == Slot::Kind::given;
-  if (!in_array) {
+  const Slot& memory = plan_.slots[static_cast<std::size_t>(memory_of(slot))];
+  const Slot::Kind kind = memory.kind;
+  const bool in_array = kind == Slot::Kind::feed || kind == Slot::Kind::output ||
+                        kind == Slot::Kind::given || kind == Slot::Kind::constant;
+  if (!in_array || memory.desc.space != kHostSpace) {
     staging_.insert(memory_of(slot));
     return slot;
   }

@@ -93,11 +93,12 @@ cudnnStatus_t finalize_heuristics(DnnDescriptor& d) {
   if (graph == nullptr) return bad("the heuristics have no operation graph");
   std::string why;
   std::vector<DnnEngine> engines = engines_of(*graph_of(*graph), why);
-  // The fallback is what is certain to work: no workspace, no rounding. The others propose nothing
-  // exact for dilated convolutions, as may happen on a card.
-  if (d.get(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A) == CUDNN_HEUR_MODE_FALLBACK) {
+  // The fallback is what is certain to work: no workspace, no rounding. The first heuristics
+  // propose nothing exact for dilated convolutions, as may happen on a card.
+  const auto mode = d.get(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A);
+  if (mode == CUDNN_HEUR_MODE_FALLBACK) {
     std::erase_if(engines, [](const DnnEngine& e) { return !e.notes.empty() || e.workspace != 0; });
-  } else if (graph_of(*graph)->has_dilated_convolution()) {
+  } else if (mode == CUDNN_HEUR_MODE_A && graph_of(*graph)->has_dilated_convolution()) {
     std::erase_if(engines, [](const DnnEngine& e) { return e.notes.empty(); });
   }
   std::vector<DnnDescriptorPtr> results;

@@ -97,6 +97,10 @@ constexpr FusedUpdate kUpdates[] = {
     fused<ProximalAdagradRule>("ProximalAdagrad"),
 };
 
+void mean_shape(InferenceContext& context) {
+  context.add_output(context.dtype(0), context.shape(0));
+}
+
 void mean_update_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), context.shape(0), context.is_ref(0));
 }
@@ -128,7 +132,7 @@ static void register_mean_update_ops(OpRegistry& registry) {
                 .inputs = {"inputs: N * T"},
                 .outputs = {"mean: T"},
                 .attrs = attributes<GradientForm>(),
-                .shape = mean_update_shape,
+                .shape = mean_shape,
                 .gradient = reason,
                 .plan_only = true});
   for (const UpdateFamily& family : update_families()) {

@@ -185,6 +185,15 @@ void append_values(ValueIds& values, const ValueIds& more) {
   values.insert(values.end(), more.begin(), more.end());
 }
 
+/// Returns whether a value is that of a variable, which is not the one to be written: others may
+/// read the old value through a view of it, which the fused op would then hand to later readers
+/// too.
+bool reads_variable(const PlanGraph& graph, const ValueIds& values, int variable) {
+  return std::any_of(values.begin(), values.end(), [&](ValueId value) {
+    return variable >= 0 && graph.root_variable(value) == variable;
+  });
+}
+
 /// An Apply op whose gradient is an average -> one op for average and update.
 bool fuse_apply(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
@@ -196,7 +205,7 @@ bool fuse_apply(PlanGraph& graph, int id) {
   if (!gathers && variable >= 0 && graph.is_mirrored(variable)) return false;
   const std::size_t gradient = 1 + family->slots + family->before_gradient;
   auto average = average_of(graph, node.inputs[gradient], id);
-  if (!average) return false;
+  if (!average || reads_variable(graph, average->inputs(), variable)) return false;
   average->form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
   ValueIds inputs = kept_inputs(node, gradient, 1);
   append_values(inputs, average->inputs());
@@ -218,6 +227,7 @@ bool fuse_moving_average(PlanGraph& graph, int id) {
   }
   const int variable = graph.root_variable(node.inputs[0]);
   if (variable < 0 || graph.root_variable(distance->inputs[0]) != variable) return false;
+  if (reads_variable(graph, {distance->inputs[1]}, variable)) return false;
   return graph.replace(id, "_MovingAverage", {},
                        {node.inputs[0], step->inputs[1], distance->inputs[1]});
 }
@@ -257,6 +267,7 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
   average.form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
   ValueIds inputs = kept_inputs(node, at, 2);
   append_values(inputs, average.inputs());
+  if (reads_variable(graph, average.inputs(), graph.root_variable(node.inputs[0]))) return false;
   inputs.push_back(indices);
   return graph.replace(id, std::string("_MeanSparseApply") + family->name, average.form,
                        std::move(inputs));

@@ -47,6 +47,69 @@ TEST_CASE("what enters a loop can be fetched, with its result and without it") {
   CHECK(both[1].item<float>() == 15.0F);
 }
 
+TEST_CASE("a loop reads a variable that it writes at each place anew") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w = get_variable("w", {}, {.initializer = constant_initializer(1.5)});
+  // The condition and the body read the variable as it is, as in TensorFlow.
+  const Tensor counted = while_loop([&](Tensor) { return w < 5.0F; },
+                                    [&](Tensor i) {
+                                      const Tensor u = assign_add(w, 1.0F);
+                                      const auto after = control_dependencies({u});
+                                      return i + 1;
+                                    },
+                                    constant(0), {.maximum_iterations = 20});
+  const Tensor seen = while_loop([](Tensor x) { return x < 10.0F; },
+                                 [&](Tensor x) {
+                                   const Tensor u = assign_add(w, x);
+                                   const auto after = control_dependencies({u});
+                                   return x + w;
+                                 },
+                                 constant(1.0F));
+  Session session;
+  session.run(w.initializer());
+  CHECK(session.run(counted).item<std::int32_t>() == 4);
+  CHECK(session.run(w).item<float>() == 5.5F);
+  session.run(w.initializer());
+  CHECK(session.run(seen).item<float>() == 25.0F);  // 1 + 2.5 + 6 + 15.5
+}
+
+TEST_CASE("an optimizer in a loop makes steps that follow each other") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w = get_variable("w", {}, {.initializer = constant_initializer(1.0)});
+  train::GradientDescentOptimizer opt(0.25);
+  const Tensor steps = while_loop([](Tensor i) { return i < 3; },
+                                  [&](Tensor i) {
+                                    const Operation step = opt.minimize(square(w));
+                                    const auto after = control_dependencies({step});
+                                    return i + 1;
+                                  },
+                                  constant(0));
+  Session session;
+  session.run(global_variables_initializer());
+  CHECK(session.run(steps).item<std::int32_t>() == 3);
+  CHECK(session.run(w).item<float>() == 0.125F);
+}
+
+TEST_CASE("gradients in a branch inside a loop do not reach what the loop began with") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w = get_variable("w", {}, {.initializer = constant_initializer(1.0)});
+  const auto program = [&] {
+    return while_loop([](Tensor x) { return x < 10.0F; },
+                      [&](Tensor x) {
+                        return cond(
+                            x < 5.0F,
+                            [&] { return x + gradients(square(x), {w})[0]->dense(); },
+                            [&] { return x * 2.0F; });
+                      },
+                      w * 1.0F);
+  };
+  CHECK_THROWS_WITH_AS(program(), doctest::Contains("Cannot compute gradient inside while loop"),
+                       ValueError);
+}
+
 TEST_CASE("a condition that is no scalar matters only where it is asked") {
   Graph graph;
   const auto guard = graph.as_default();

@@ -139,7 +139,7 @@ std::vector<Outcome> run(Case c, Kind kind, const Change& change = nullptr) {
       {builder.operation(kind, x, w, y, builder.convolution(c.convolution), c.alpha, c.beta)});
   std::vector<Outcome> outcomes;
   if (builder.status() != CUDNN_STATUS_SUCCESS) return outcomes;
-  for (const auto config : builder.configs(graph)) {
+  for (const auto config : builder.configs(graph, CUDNN_HEUR_MODE_B)) {
     const DnnHandle handle;
     DeviceArray<T> xs(x0), ws(w0), ys(y0);
     const cudnnStatus_t status =

@@ -58,6 +58,26 @@ TEST_CASE("a value that crosses is copied once, whoever reads it") {
   CHECK(report.find("device:SIM:0, download") != std::string::npos);
 }
 
+TEST_CASE("a constant that waits for something crosses too") {
+  for (const bool fed : {false, true}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const Tensor x = tf::placeholder(tf::float32, {.shape = {}});
+    const Operation positive = tf::assert_greater(x, 0.0F);
+    const Tensor k = tf::constant({1.0F, 2.0F});
+    const Tensor given = fed ? tf::placeholder_with_default(k, {2}) : k;
+    const Tensor waiting = [&] {
+      const auto after = tf::control_dependencies({positive});
+      return tf::reshape(tf::identity(given), {2, 1});
+    }();
+    const auto gpu = tf::device("/gpu:0");
+    const Tensor y = waiting * 2.0F;
+    Session session(simulated(1));
+    CHECK(floats(session.run(y, {{x, 1.0F}})) == std::vector<float>{2, 4});
+    CHECK_THROWS_AS(session.run(y, {{x, -1.0F}}), errors::InvalidArgumentError);
+  }
+}
+
 TEST_CASE("a default with a known shape runs on the accelerator, whatever shape was promised") {
   Graph graph;
   const auto guard = graph.as_default();
