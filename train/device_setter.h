@@ -54,8 +54,8 @@ namespace towerflow::train {
 ///
 ///     const auto scope = tf::device(tf::train::replica_device_setter({.cluster = cluster}));
 ///
-/// Programs run in one process, where a request for a job that it does not have is an error unless
-/// soft placement is allowed. (tf.train.replica_device_setter)
+/// Programs run in one process, where a request for a job that it does not have is an error, with
+/// soft placement too. (tf.train.replica_device_setter)
 DeviceFunction replica_device_setter(ReplicaDeviceSetterOptions options = {},
                                      Site site = Site::current());
 

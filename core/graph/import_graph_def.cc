@@ -90,6 +90,7 @@ class Importer {
     back_edges_.clear();
     for (const std::size_t place : order_) made_[place] = add(place, control);
     add_back_edges();
+    for (const std::size_t place : order_) move_beside_others(made_[place].node());
   }
 
   std::vector<Fetch> returned() const {
@@ -238,10 +239,11 @@ class Importer {
     spec.control_inputs.insert(spec.control_inputs.end(), control.begin(), control.end());
     const std::vector<std::string> groups = colocation_groups(node);
     std::optional<DeviceScope> outside, device;
+    const bool beside_others = is_beside_others(groups, names_.at(node.name));
     if (!groups.empty()) outside.emplace(graph_, DeviceLevel());
     try {
       spec.attrs = parse_attributes(op, node.attr, names_.at(node.name), spec.inputs);
-      if (!node.device.empty())
+      if (!beside_others && !node.device.empty())
         device.emplace(graph_, DeviceSpec::parse(node.device, site_), site_);
       const Operation made = graph_.add(std::move(spec));
       complete(node, made, groups);
@@ -274,6 +276,24 @@ class Importer {
       groups.push_back(std::string(kColocationPrefix) + beside->second);
     }
     return groups;
+  }
+
+  /// Returns whether groups of a node are those of other nodes.
+  static bool is_beside_others(const std::vector<std::string>& groups, const std::string& name) {
+    return std::any_of(groups.begin(), groups.end(), [&](const std::string& group) {
+      return std::string_view(group).substr(kColocationPrefix.size()) != name;
+    });
+  }
+
+  /// Gives a node beside others the device of the first of them that has one. The node's own device
+  /// in the GraphDef does not count.
+  void move_beside_others(Node& made) const {
+    for (const std::string& group : made.colocation_groups) {
+      const std::string other = group.substr(kColocationPrefix.size());
+      if (other == made.name) continue;
+      made.device = graph_.get_operation_by_name(other).device();
+      if (!made.device.empty()) return;
+    }
   }
 
   void complete(const NodeDef& node, const Operation& op, const std::vector<std::string>& groups) {

@@ -31,6 +31,13 @@ void need_ref(const InferenceContext& context) {
 void assign_shape(InferenceContext& context) {
   need_ref(context);
   if (!context.attrs<AssignAttrs>().validate_shape) {  // the variable takes the value's shape
+    if (!context.shape(0).compatible(context.shape(1))) {
+      throw errors::UnimplementedError(
+          fmt::format("The variable has the shape {} and cannot change to that of the value, {}, "
+                      "with validate_shape = false either",
+                      context.shape(0).text(), context.shape(1).text()),
+          {.hint = "make a variable of each shape, or take slices of one that is large enough"});
+    }
     context.add_output(context.dtype(0), context.shape(1), true);
     return;
   }

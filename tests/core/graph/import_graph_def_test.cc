@@ -65,6 +65,36 @@ std::string import_error(std::vector<NodeDef> nodes, tf::ImportGraphDefOptions o
 
 }  // namespace
 
+TEST_CASE("import_graph_def: a node beside others gets their device") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  {
+    const auto device = tf::device("/gpu:1");
+    tf::get_variable("w", {2}, {.initializer = tf::zeros_initializer()});
+  }
+  {
+    const auto device = tf::device("/cpu:0");
+    const Tensor a = tf::constant(1.0F, {.name = "a"});
+    const auto other = tf::device("/gpu:0");
+    const auto beside = tf::colocate_with(a.op());
+    tf::constant(2.0F, {.name = "b"});
+  }
+  GraphDef def = graph.as_graph_def();
+  for (NodeDef& node : def.node) {
+    if (node.name == "b") node.device = "/device:GPU:3";  // does not count
+  }
+  Graph imported;
+  const auto inside = imported.as_default();
+  tf::import_graph_def(def, {.name = ""});
+  const auto device_of = [&](const char* name) {
+    return imported.get_operation_by_name(name).device();
+  };
+  // As TensorFlow has them.
+  for (const char* name : {"w", "w/Initializer/zeros", "w/Assign", "w/read"})
+    CHECK(device_of(name) == "/device:GPU:1");
+  for (const char* name : {"a", "b"}) CHECK(device_of(name) == "/device:CPU:0");
+}
+
 TEST_CASE("import_graph_def: a graph that was exported is the same again") {
   Graph graph;
   {
@@ -72,6 +102,10 @@ TEST_CASE("import_graph_def: a graph that was exported is the same again") {
     build_program();
   }
   const GraphDef def = graph.as_graph_def({.add_shapes = true});
+  std::vector<NodeDef> wanted = def.node;
+  for (NodeDef& node : wanted) {  // it is beside the variable, without a device
+    if (node.name == "w/Initializer/ones") node.device = "/device:GPU:0";
+  }
   for (const std::string name : {"", "import", "outer/again"}) {
     Graph other;
     const auto guard = other.as_default();
@@ -80,7 +114,7 @@ TEST_CASE("import_graph_def: a graph that was exported is the same again") {
     REQUIRE(nodes.size() == def.node.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       CAPTURE(nodes[i].name);
-      CHECK(nodes[i] == def.node[i]);
+      CHECK(nodes[i] == wanted[i]);
     }
     REQUIRE(other.size() == graph.size());
     for (std::size_t i = 0; i < graph.size(); ++i) {

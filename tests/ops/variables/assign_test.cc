@@ -26,6 +26,17 @@ void check_wrapping() {
   is(assign_sub(v, constant(Array::of<T>({2}, std::vector<T>{most, 1}))), 0, most);
 }
 
+TEST_CASE("a variable keeps its shape, with validate_shape = false too") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w = get_variable("w", {2});
+  CHECK_THROWS_WITH_AS(assign(w, {1.0F, 2.0F, 3.0F}, {.validate_shape = false}),
+                       doctest::Contains("The variable has the shape (2,) and cannot change to "
+                                         "that of the value, (3,)"),
+                       errors::UnimplementedError);
+  assign(w, {1.0F, 2.0F}, {.validate_shape = false});
+}
+
 TEST_CASE("integers that a variable is changed by wrap around") {
   check_wrapping<std::int8_t>();
   check_wrapping<std::int32_t>();
