@@ -62,8 +62,8 @@ struct PlanNode {
   }
 };
 
-/// What a rewrite replaces a node by; the node keeps its name, device and control inputs, and awaits
-/// what nodes await that it no longer reads.
+/// What a rewrite replaces a node by; the node keeps its name, device and control inputs, and
+/// awaits what nodes await that it no longer reads.
 struct Replacement {
   int node = -1;
   std::string op;

@@ -100,8 +100,7 @@ TEST_CASE("gradients in a branch inside a loop do not reach what the loop began 
     return while_loop([](Tensor x) { return x < 10.0F; },
                       [&](Tensor x) {
                         return cond(
-                            x < 5.0F,
-                            [&] { return x + gradients(square(x), {w})[0]->dense(); },
+                            x < 5.0F, [&] { return x + gradients(square(x), {w})[0]->dense(); },
                             [&] { return x * 2.0F; });
                       },
                       w * 1.0F);
