@@ -330,10 +330,39 @@ void LevelBuilder::add_node(const Node& node) {
   if (is_flow(node)) throw_unsupported(node, "a loop is not closed: it needs an Exit");
   PlanNode made = plan_node(node);
   if (op == "ControlTrigger") made.guards.clear();  // it runs whatever has not run
+  read_before_write(made);
   const Guards guards = made.guards;
   const int at = static_cast<int>(graph_.nodes.size());
   graph_.nodes.push_back(std::move(made));
   set_outputs(node, at, guards);
+}
+
+/// Without them the read that all share would be one copy from before the write, for those who read
+/// after it too.
+void LevelBuilder::read_before_write(PlanNode& writer) {
+  for (const int written : writer.op->written) {
+    const int variable = graph_.root_variable(writer.inputs[static_cast<std::size_t>(written)]);
+    for (std::size_t i = 0; i < writer.inputs.size() && variable >= 0; ++i) {
+      const ValueId input = writer.inputs[i];
+      const PlanNode& producer = graph_.node(input);
+      const bool is_target = std::find(writer.op->written.begin(), writer.op->written.end(),
+                                       static_cast<int>(i)) != writer.op->written.end();
+      if (is_target || graph_.root_variable(input) != variable) continue;
+      if (!producer.own_read && !graph_.spec(input).is_ref) continue;
+      PlanNode read;
+      read.op = &OpRegistry::global().get("Identity");
+      read.attrs = read.op->attrs.defaults();
+      read.inputs = {producer.own_read ? producer.inputs[0] : input};
+      read.outputs = {graph_.spec(input)};
+      read.outputs[0].is_ref = false;
+      read.guards = writer.guards;
+      read.depends_on_feed = producer.depends_on_feed;
+      read.origin = producer.own_read ? producer.origin : writer.origin;
+      infer_plan_node(graph_, read);
+      writer.inputs[i] = {static_cast<int>(graph_.nodes.size()), 0};
+      graph_.nodes.push_back(std::move(read));
+    }
+  }
 }
 
 PlanNode LevelBuilder::plan_node(const Node& node) {

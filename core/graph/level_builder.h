@@ -104,6 +104,9 @@ class LevelBuilder {
 
   void add_control(const Node& node, PlanNode& made) const;
 
+  /// Gives a node that writes a variable reads of its own in place of inputs that are the variable.
+  void read_before_write(PlanNode& writer);
+
   /// A Switch is no node: its outputs are its input, under a condition.
   void add_switch(const Node& node);
 

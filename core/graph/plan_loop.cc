@@ -87,6 +87,14 @@ Effect effect_of(const PlanGraph& graph, std::set<const Node*>& written, bool& d
   return effect;
 }
 
+/// Adds what a constant waits for, such as an assertion before it.
+void add_awaited(const PlanGraph& graph, ValueId constant, std::vector<int>& control) {
+  const PlanNode& node = graph.node(constant);
+  if (!node.is_known(static_cast<std::size_t>(constant.output))) return;
+  control.insert(control.end(), node.control.begin(), node.control.end());
+  for (const ValueId input : node.inputs) add_awaited(graph, input, control);
+}
+
 }  // namespace
 
 void LevelBuilder::add_loop(const LoopUnit& unit) {
@@ -135,6 +143,7 @@ void LevelBuilder::add_loop(const LoopUnit& unit) {
     const PlanNode& producer = graph_.node(from.value);
     const auto output = static_cast<std::size_t>(from.value.output);
     if (producer.is_known(output)) {
+      add_awaited(graph_, from.value, made.control);
       condition.add_constant(inside, producer.values[output]);
       body.add_constant(inside, producer.values[output]);
     } else if (variable_behind(*enter) >= 0) {

@@ -133,6 +133,8 @@ class MemoryPlanner {
             life = {static_cast<int>(queue), static_cast<int>(i), static_cast<int>(i)};
           else if (life.queue != static_cast<int>(queue))
             life.crosses = true;
+          else  // another branch writes it
+            life.last = std::max(life.last, static_cast<int>(i));
         }
       }
     }

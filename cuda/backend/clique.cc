@@ -74,7 +74,7 @@ void Clique::sum(const std::string& call, std::size_t rank, const Share& share, 
       changed_.notify_all();
     }
   }
-  if (lock.owns_lock()) lock.unlock();
+  lock.unlock();
   wait_until_reached(
       mutex_, changed_, [&] { return meeting.over.load(); }, &run);
   lock.lock();

@@ -213,6 +213,17 @@ bool fuse_apply(PlanGraph& graph, int id) {
                        std::move(inputs));
 }
 
+/// Returns whether a view of a variable has the value that the variable has when node `reader`
+/// runs.
+bool is_current(const PlanGraph& graph, ValueId view, int reader) {
+  const int variable = graph.root_variable(view);
+  for (; graph.node(view).op->effect != Effect::variable; view = graph.node(view).inputs[0]) {
+    const bool reads = !graph.node(view).own_read && !graph.spec(view).is_ref;
+    if (reads && graph.index->written_between(variable, view.node, reader)) return false;
+  }
+  return true;
+}
+
 /// AssignSub(v, Mul(Sub(v, value), rest)) -> _MovingAverage(v, rest, value)
 bool fuse_moving_average(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
@@ -227,6 +238,7 @@ bool fuse_moving_average(PlanGraph& graph, int id) {
   }
   const int variable = graph.root_variable(node.inputs[0]);
   if (variable < 0 || graph.root_variable(distance->inputs[0]) != variable) return false;
+  if (!is_current(graph, distance->inputs[0], id)) return false;
   if (reads_variable(graph, {distance->inputs[1]}, variable)) return false;
   return graph.replace(id, "_MovingAverage", {},
                        {node.inputs[0], step->inputs[1], distance->inputs[1]});

@@ -74,6 +74,26 @@ TEST_CASE("a loop reads a variable that it writes at each place anew") {
   CHECK(session.run(seen).item<float>() == 25.0F);  // 1 + 2.5 + 6 + 15.5
 }
 
+TEST_CASE("a loop waits for what its constants wait for") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = scalar("x");
+  const Variable v = get_variable("v", {}, {.initializer = constant_initializer(1.0)});
+  const Operation negative = assert_less(x, 0.0F);
+  const Tensor write = assign(v, 3.0F);
+  const Tensor factor = [&] {
+    const auto after = control_dependencies({negative, write.op()});
+    return constant(2.0F);
+  }();
+  const Tensor y =
+      while_loop([](Tensor u) { return abs(u) < 10.0F; }, [&](Tensor u) { return u * factor; }, x);
+  Session session;
+  session.run(v.initializer());
+  CHECK(session.run(y, {{x, -3.0F}}).item<float>() == -12.0F);
+  CHECK(session.run(v).item<float>() == 3.0F);
+  CHECK_THROWS_AS(session.run(y, {{x, 3.0F}}), errors::InvalidArgumentError);
+}
+
 TEST_CASE("an optimizer in a loop makes steps that follow each other") {
   Graph graph;
   const auto guard = graph.as_default();

@@ -78,6 +78,39 @@ TEST_CASE("a constant that waits for something crosses too") {
   }
 }
 
+TEST_CASE("what two branches write is kept until the second has") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor p = tf::placeholder(tf::bool_, {.shape = {}});
+  const Tensor x = tf::placeholder(tf::float32, {.shape = {4}});
+  const Variable w = tf::get_variable("w", {4}, {.initializer = tf::ones_initializer()});
+  const Variable v = [] {
+    const auto gpu = tf::device("/gpu:0");
+    const auto scope = tf::variable_scope("home", {.home = VariableHome::device});
+    return tf::get_variable("v", {4}, {.initializer = tf::constant_initializer(7.0)});
+  }();
+  const auto cpu = tf::device("/cpu:0");
+  const Tensor merged = tf::cond(
+      p, [&] { return tf::broadcast_to(tf::reduce_mean(v), {4}); },
+      [&] { return tf::cumsum(x) + 1.0F; });
+  const Tensor a = tf::tanh(x * 0.5F), b = tf::cumsum(x), c = tf::sin(x * 2.0F);
+  const Operation initialize = tf::global_variables_initializer();
+  std::vector<Operation> all{merged.op()};
+  {
+    const auto after = tf::control_dependencies({merged});
+    for (const Tensor& one : {a, b, c}) all.push_back(tf::assign_sub(w, one).op());
+  }
+  const Operation step = tf::group(all);
+  std::vector<std::vector<float>> found;
+  for (const int devices : {0, 1}) {
+    Session session(simulated(devices));
+    session.run(initialize);
+    session.run(step, {{p, true}, {x, {1.0F, 2.0F, 3.0F, 4.0F}}});
+    found.push_back(floats(session.run(w)));
+  }
+  for (std::size_t i = 0; i < 4; ++i) CHECK(found[1][i] == doctest::Approx(found[0][i]));
+}
+
 TEST_CASE("a default with a known shape runs on the accelerator, whatever shape was promised") {
   Graph graph;
   const auto guard = graph.as_default();

@@ -164,5 +164,52 @@ TEST_CASE("a read after an update has the new value, even if the variable is par
   CHECK(averaged[1] == averaged[0]);
 }
 
+TEST_CASE("an update by the variable itself leaves other reads their own places") {
+  using Update = std::function<Tensor(const Variable&)>;
+  const std::vector<std::pair<Floats, Update>> updates{
+      {{2, 2}, [](const Variable& v) { return assign_add(v, v); }},
+      {{0, 0}, [](const Variable& v) { return assign_sub(v, v); }},
+      {{2, 2},
+       [](const Variable& v) {
+         return scatter_add(v, {1, 0}, v);
+       }},
+      {{4, 4},
+       [](const Variable& v) {
+         const auto after = control_dependencies({assign_add(v, v)});
+         return assign_add(v, v);
+       }},
+      {{0.5F, 0.5F}, [](const Variable& v) {
+         const Operation step =
+             train::GradientDescentOptimizer(0.5).apply_gradients({{v.value(), v}});
+         const auto after = control_dependencies({step});
+         return v.read_value();
+       }}};
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    CAPTURE(i);
+    const auto found = with_and_without([&]() -> std::vector<Tensor> {
+      const Variable v = pair_of("v", 1);
+      const auto after = control_dependencies({updates[i].second(v)});
+      return {v + 0.0F};
+    });
+    CHECK(found[0] == std::vector<Floats>{updates[i].first, updates[i].first});
+    CHECK(found[1] == found[0]);
+  }
+}
+
+TEST_CASE("a moving average of a value from before another write") {
+  for (const bool read_value : {false, true}) {
+    const auto found = with_and_without([&]() -> std::vector<Tensor> {
+      const Variable v = pair_of("v", 1);
+      const Tensor old = read_value ? v.read_value() : identity(v);
+      const Tensor written = assign(v, {3.0F, 3.0F});
+      const Tensor step = (old - constant({5.0F, 5.0F})) * 0.25F;
+      const auto after = control_dependencies({written});
+      return {assign_sub(v, step)};
+    });
+    CHECK(found[0] == std::vector<Floats>{{4, 4}, {4, 4}});
+    CHECK(found[1] == found[0]);
+  }
+}
+
 }  // namespace
 }  // namespace towerflow
