@@ -337,8 +337,8 @@ void LevelBuilder::add_node(const Node& node) {
   set_outputs(node, at, guards);
 }
 
-/// Without them the read that all share would be one copy from before the write, for those who read
-/// after it too.
+/// All readers of a variable share one read. If the writer used that too, it would be one copy from
+/// before the write, also for those who read later.
 void LevelBuilder::read_before_write(PlanNode& writer) {
   for (const int written : writer.op->written) {
     const int variable = graph_.root_variable(writer.inputs[static_cast<std::size_t>(written)]);

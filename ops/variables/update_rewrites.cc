@@ -185,9 +185,9 @@ void append_values(ValueIds& values, const ValueIds& more) {
   values.insert(values.end(), more.begin(), more.end());
 }
 
-/// Returns whether a value is that of a variable, which is not the one to be written: others may
-/// read the old value through a view of it, which the fused op would then hand to later readers
-/// too.
+/// Returns whether one of the values is that of the variable. All its readers share one read. A
+/// fused op that reads the variable and writes it would make that read one copy from before the
+/// write, for later readers too.
 bool reads_variable(const PlanGraph& graph, const ValueIds& values, int variable) {
   return std::any_of(values.begin(), values.end(), [&](ValueId value) {
     return variable >= 0 && graph.root_variable(value) == variable;

@@ -7,7 +7,7 @@
 namespace towerflow::simd {
 namespace {
 
-// Caches fetch memory ahead if it is read in its order, so that loops go through whole rows, not
+// Processors fetch memory ahead where it is read in order. So the loops go through whole rows, not
 // through a few columns of many rows.
 
 constexpr Index kMomentRows = 64;     // of a block, whose sums are float32

@@ -73,7 +73,7 @@ SIMD_INLINE void add_rows(float* sum, const float* x, Index rows, Index stride) 
   for (Index v = 0; v < kVectors; ++v) store(sum + v * kWidth, acc[v]);
 }
 
-// Caches fetch memory ahead if it is read in its order: rows of many columns are added one by one.
+// Processors fetch memory ahead where it is read in order: long rows are added one by one.
 void add_row_block(float* sum, const float* x, Index rows, Index stride, Index columns) {
   Index c = 0;
   if (columns > 8 * kWidth) {
