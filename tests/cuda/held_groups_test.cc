@@ -211,7 +211,7 @@ TEST_SUITE("groups of NCCL") {
     const auto driver = cuda::Driver::open(gpus(2).cuda);
     driver->need(cuda::Group::nccl);
     const auto clique = driver->clique({0, 1});
-    train_lstm(gpus(2, "1,0"), 2);
-    train_lstm(gpus(2), 2);
+    CHECK_NOTHROW(train_lstm(gpus(2, "1,0"), 2));
+    CHECK_NOTHROW(train_lstm(gpus(2), 2));
   }
 }

@@ -5,6 +5,7 @@
 
 #include "core/graph/graph_def.h"
 #include "tests/support/error_text.h"
+#include "tests/support/imported_nodes.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -102,10 +103,7 @@ TEST_CASE("import_graph_def: a graph that was exported is the same again") {
     build_program();
   }
   const GraphDef def = graph.as_graph_def({.add_shapes = true});
-  std::vector<NodeDef> wanted = def.node;
-  for (NodeDef& node : wanted) {  // it is beside the variable, without a device
-    if (node.name == "w/Initializer/ones") node.device = "/device:GPU:0";
-  }
+  const std::vector<NodeDef> wanted = testing::as_imported(def.node);
   for (const std::string name : {"", "import", "outer/again"}) {
     Graph other;
     const auto guard = other.as_default();
