@@ -215,7 +215,7 @@ bool fuse_apply(PlanGraph& graph, int id) {
 
 /// Returns whether a view of a variable has the value that the variable has when node `reader`
 /// runs.
-bool is_current(const PlanGraph& graph, ValueId view, int reader) {
+bool has_current_value(const PlanGraph& graph, ValueId view, int reader) {
   const int variable = graph.root_variable(view);
   for (; graph.node(view).op->effect != Effect::variable; view = graph.node(view).inputs[0]) {
     const bool reads = !graph.node(view).own_read && !graph.spec(view).is_ref;
@@ -238,7 +238,7 @@ bool fuse_moving_average(PlanGraph& graph, int id) {
   }
   const int variable = graph.root_variable(node.inputs[0]);
   if (variable < 0 || graph.root_variable(distance->inputs[0]) != variable) return false;
-  if (!is_current(graph, distance->inputs[0], id)) return false;
+  if (!has_current_value(graph, distance->inputs[0], id)) return false;
   if (reads_variable(graph, {distance->inputs[1]}, variable)) return false;
   return graph.replace(id, "_MovingAverage", {},
                        {node.inputs[0], step->inputs[1], distance->inputs[1]});
