@@ -56,14 +56,14 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   const PeerLinks& links() const { return links_; }
   /// Makes a device that of the calling thread.
   void select(int device) const;
-  /// Makes a card that a session uses that of the calling thread if the thread has none. Otherwise
-  /// a call would be one to card 0, where CUDA would then take half a gigabyte for this process.
+  /// Selects a card that a session uses, if the calling thread has selected none. The thread's calls
+  /// would go to card 0 otherwise, where CUDA would take half a gigabyte for this process.
   void select_any() const noexcept;
 
-  /// Keeps groups of NCCL off the cards until the lock is given back. A group gets to one card
-  /// after another. What another thread calls meanwhile may wait until a card has done its work,
-  /// which is never if it holds what CUDA needs to get the group to the next card. So a group is
-  /// launched under this lock, and memory, graphs and handles are made and given back under it.
+  /// Keeps groups of NCCL off the cards while the lock is held. A group is launched card by card,
+  /// and its parts wait for each other. Another call in between may wait for a part, and hold what
+  /// CUDA needs to launch the next part: neither would end. So groups are launched under this lock,
+  /// and memory, graphs and handles are made and given back under it.
   std::unique_lock<std::mutex> hold_groups() const { return std::unique_lock(groups_mutex_); }
   /// Returns pinned host memory that all cards can use.
   std::shared_ptr<void> allocate_pinned(std::size_t bytes) const;

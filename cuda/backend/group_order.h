@@ -13,8 +13,8 @@ class Driver;
 /// Orders the groups of NCCL that cliques with common cards enqueue in different streams. Two cards
 /// could start two such groups in different orders, and each would wait for the other. So the
 /// stream of a group waits on each card until the last group of another clique has ended there.
-/// While a card is in one clique, this makes no calls; groups of that time are not waited for, and
-/// end sooner than a second clique is made.
+/// No calls are made while a card is in one clique only. Groups of that time are not waited for: to
+/// make a second clique takes longer than they do.
 ///
 /// Groups must be held (Driver::hold_groups) while any of this is called.
 class GroupOrder {
