@@ -56,8 +56,8 @@ class Driver final : public PinnedObserver, public std::enable_shared_from_this<
   const PeerLinks& links() const { return links_; }
   /// Makes a device that of the calling thread.
   void select(int device) const;
-  /// Selects a card that a session uses, if the calling thread has selected none. The thread's calls
-  /// would go to card 0 otherwise, where CUDA would take half a gigabyte for this process.
+  /// Selects a card that a session uses, if the calling thread has selected none. The thread's
+  /// calls would go to card 0 otherwise, where CUDA would take half a gigabyte for this process.
   void select_any() const noexcept;
 
   /// Keeps groups of NCCL off the cards while the lock is held. A group is launched card by card,
