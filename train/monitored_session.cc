@@ -7,7 +7,6 @@
 #include <chrono>
 
 #include "core/graph/log.h"
-#include "ops/control/group.h"
 #include "ops/variables/initialization.h"
 #include "train/basic_session_run_hooks.h"
 #include "train/global_step.h"
@@ -90,7 +89,14 @@ std::optional<Variable> checked_global_step(const MonitoredTrainingSessionOption
 Fetch init_op_of(const MonitoredTrainingSessionOptions& options) {
   if (options.scaffold) return *options.scaffold->init_op();
   if (options.init_op) return *options.init_op;
-  return group({global_variables_initializer(), local_variables_initializer()});
+  return global_variables_initializer();
+}
+
+/// Returns what initializes local variables if neither a scaffold nor an init_op of the program
+/// does.
+std::optional<Fetch> local_init_op_of(const MonitoredTrainingSessionOptions& options) {
+  if (options.scaffold || options.init_op) return std::nullopt;
+  return local_variables_initializer();
 }
 
 /// Returns the names of the variables that lack a value, separated by commas.
@@ -128,12 +134,15 @@ class MonitoredSessionState {
         counter_(checked_global_step(options)),
         stop_grace_period_secs_(options.stop_grace_period_secs),
         init_(init_op_of(options)),
+        local_init_(local_init_op_of(options)),
         session_(options.config) {
     if (options.scaffold) {
       initialize_by(*options.scaffold, options);
     } else {
       session_.run(init_);
       restore(options);
+      // Local variables may begin with the values of others, which are known only now.
+      if (local_init_) session_.run(*local_init_);
     }
     read_step();
     if (!get_collection<QueueRunner>(GraphKeys::QUEUE_RUNNERS).empty()) {
@@ -266,6 +275,7 @@ class MonitoredSessionState {
   std::optional<Variable> counter_;
   double stop_grace_period_secs_;
   Fetch init_;
+  std::optional<Fetch> local_init_;
   Session session_;
   Coordinator coord_;
   std::vector<Thread> threads_;

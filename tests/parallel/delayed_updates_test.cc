@@ -1,6 +1,7 @@
 // Deferred gradients and staged variables: updates that are one step behind, written out by hand.
 #include <doctest/doctest.h>
 
+#include "tests/data/support.h"
 #include "tests/support/eager.h"
 #include "tests/support/error_text.h"
 #include "towerflow/tf.h"
@@ -311,6 +312,45 @@ TEST_CASE("a staged variable begins with the value of its variable") {
   session.run(changed);
   session.run(tf::local_variables_initializer());
   CHECK(session.run(w.value()) == session.run(w));
+}
+
+TEST_CASE("a training that resumes begins its copies with the values of the checkpoint") {
+  const testing::ScratchFolder folder;
+  auto train_one_step = [&](std::optional<train::Scaffold> scaffold, float before) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    train::GradientDescentOptimizer opt(0.25);
+    const parallel::Towers towers(
+        opt, square_loss,
+        {.num_towers = 1,
+         .apply_gradients = {.global_step = tf::train::get_or_create_global_step()},
+         .staged_variables = true});
+    const Variable w = tf::trainable_variables()[0], copy = tf::local_variables()[0];
+    tf::with(train::MonitoredTrainingSession({.checkpoint_dir = folder.path(),
+                                              .scaffold = std::move(scaffold),
+                                              .save_checkpoint_steps = 1,
+                                              .config = {.allow_soft_placement = true}}),
+             [&](train::MonitoredTrainingSession& session) {
+               CHECK(numbers(session.raw_session().run(w)) == std::vector<double>(2, before));
+               CHECK(numbers(session.raw_session().run(copy)) == std::vector<double>(2, before));
+               session.run(towers.train_op);
+             });
+  };
+  train_one_step({}, 1);
+  train_one_step({}, 0.75);
+  train_one_step(train::Scaffold(), 0.5625);
+  // A value that a checkpoint gives in place of the initializer's.
+  Graph graph;
+  const auto guard = graph.as_default();
+  StagedVariables staged;
+  {
+    const auto scope = tf::variable_scope("net", {.custom_getter = staged.getter(0, "/cpu:0")});
+    (void)square_loss(0, "");
+  }
+  train::init_from_checkpoint(folder.path(), {{"w", "net/w"}});
+  train::MonitoredTrainingSession session({});
+  CHECK(numbers(session.raw_session().run(tf::local_variables()[0])) ==
+        std::vector<double>(2, 0.421875));
 }
 
 TEST_CASE("what cannot be kept for the next step is refused") {
