@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "autodiff/aggregate.h"
 #include "autodiff/sweep.h"
 #include "core/graph/scopes.h"
 #include "ops/array/fill.h"
+#include "ops/variables/copies.h"
 
 namespace towerflow {
 namespace {
@@ -41,6 +43,28 @@ Tensor convert_y(Graph& graph, const Operand& y, std::size_t index) {
   return convert_operand(graph, y, fmt::format("y_{}", index), std::nullopt);
 }
 
+/// Returns the gradients of the first tensors of a sweep, each with those of its copies added.
+/// `copies` are the copies of each, which follow in `swept`, in this order.
+std::vector<OptionalGradient> with_copies(const std::vector<OptionalGradient>& swept,
+                                          const std::vector<Tensor>& targets,
+                                          const std::vector<std::size_t>& copies,
+                                          AggregationMethod method, Site site) {
+  std::vector<OptionalGradient> sums;
+  std::size_t next = targets.size();
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    std::vector<Gradient> parts;
+    if (swept[i]) parts.push_back(*swept[i]);
+    for (std::size_t k = 0; k < copies[i]; ++k, ++next) {
+      if (swept[next]) parts.push_back(*swept[next]);
+    }
+    sums.emplace_back();
+    if (!parts.empty()) {
+      sums.back() = aggregate_gradients(parts, targets[i].op().name(), method, site);
+    }
+  }
+  return sums;
+}
+
 }  // namespace
 
 GradientTarget::GradientTarget(const PresentGradient& gradient)
@@ -58,7 +82,14 @@ std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const G
   std::vector<Tensor> targets;
   for (const GradientTarget& x : xs) targets.push_back(x.differentiable());
   Graph& graph = common_graph(ys, targets, options, site);
-  std::vector<Tensor> sources;
+  add_copies(options.stop_gradients);
+  std::vector<Tensor> sources, swept = targets;
+  std::vector<std::size_t> copies;  // how many each target has, which follow the targets in `swept`
+  for (const Tensor& x : targets) {
+    const std::vector<Tensor> more = copies_of(x);
+    copies.push_back(more.size());
+    swept.insert(swept.end(), more.begin(), more.end());
+  }
   std::vector<OptionalGradient> result;
   const std::string tower = graph.get_name_scope();
   const RoleScope role(graph, NodeRole::gradient);
@@ -71,7 +102,10 @@ std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const G
                                    options.grad_ys.size(), ys.size()),
                        {.site = site});
     }
-    result = sweep(sources, targets, options, site, loops);
+    result = sweep(sources, swept, options, site, loops);
+    if (swept.size() > targets.size()) {
+      result = with_copies(result, targets, copies, options.aggregation_method, site);
+    }
   }
   if (loops != nullptr) loops->finish();
   if (options.unconnected_gradients == UnconnectedGradients::zero) {

@@ -89,7 +89,8 @@ struct GradientsOptions {
 namespace towerflow {
 
 /// Appends the nodes that compute the sum over ys of dy/dx for each x, and returns one entry per x:
-/// absent if no path leads to it; `why_none` gives the reason.
+/// absent if no path leads to it; `why_none` gives the reason. If x is a variable with copies that
+/// programs read in its place (StagedVariables), dy/dx includes the gradients of the copies.
 ///
 /// shapes   ys [...], xs [...] -> shape of each x
 /// dtypes   floating; no gradient flows through integers, except from an integer y to itself

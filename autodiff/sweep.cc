@@ -18,6 +18,7 @@
 #include "ops/array/shape_of.h"
 #include "ops/array/view.h"
 #include "ops/control/tuple.h"
+#include "ops/variables/copies.h"
 
 namespace towerflow {
 namespace {
@@ -444,6 +445,13 @@ NodesBetween::NodesBetween(const std::vector<Tensor>& ys, const std::vector<Tens
     }
   }
   std::sort(order_.rbegin(), order_.rend(), by_id);
+}
+
+void add_copies(GradientTargets& targets) {
+  const std::size_t given = targets.size();
+  for (std::size_t i = 0; i < given; ++i) {
+    for (const Tensor& copy : copies_of(targets[i].tensor())) targets.emplace_back(copy);
+  }
 }
 
 std::vector<OptionalGradient> sweep(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,

@@ -43,6 +43,9 @@ struct FlowRecord {
   std::unordered_map<const Node*, Step> steps;
 };
 
+/// Adds the copies of variables, which are read in their place.
+void add_copies(GradientTargets& targets);
+
 /// Walks the tape once from ys back to xs and appends the nodes of the gradients, in the open name
 /// scope. Gradients that do not exist are absent in the result.
 ///

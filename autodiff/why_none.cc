@@ -1,12 +1,15 @@
 #include "autodiff/why_none.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <unordered_set>
 
 #include "autodiff/why_none_paths.h"
 #include "autodiff/why_none_text.h"
 #include "core/graph/op_def.h"
 #include "core/graph/trial.h"
+#include "ops/variables/copies.h"
 
 namespace towerflow {
 namespace {
@@ -77,22 +80,13 @@ WhyNone without_path(const Tensor& y, const Tensor& x, const Paths& paths) {
   return why;
 }
 
-WhyNone find_cause(const Tensor& y, const Tensor& x, const WhyNoneOptions& options, Site site) {
-  WhyNone why;
-  why.node = x.op();
-  if (&y.graph() != &x.graph()) {
-    why.cause = NoneCause::other_graph;
-    return why;
-  }
-  const bool is_variable = x.node().op->effect == Effect::variable;
-  if (options.var_list && is_variable &&
-      std::none_of(options.var_list->begin(), options.var_list->end(),
-                   [&](const Variable& variable) { return variable.ref() == x; })) {
-    why.cause = NoneCause::not_in_var_list;
-    return why;
-  }
+/// Follows the data paths from x, the variable in question or a copy that is read in its place, to
+/// y, and says where they are cut. Nothing if there are none.
+std::optional<WhyNone> along_paths(const Tensor& y, const Tensor& x, const WhyNoneOptions& options,
+                                   Site site) {
   const Paths paths(y, x);
-  if (!paths.exist()) return without_path(y, x, paths);
+  if (!paths.exist()) return std::nullopt;
+  WhyNone why;
   FlowRecord record;
   bool connected = false;
   {
@@ -118,9 +112,35 @@ WhyNone find_cause(const Tensor& y, const Tensor& x, const WhyNoneOptions& optio
   return why;
 }
 
+WhyNone find_cause(const Tensor& y, const Tensor& x, const WhyNoneOptions& options, Site site) {
+  WhyNone why;
+  why.node = x.op();
+  if (&y.graph() != &x.graph()) {
+    why.cause = NoneCause::other_graph;
+    return why;
+  }
+  const bool is_variable = x.node().op->effect == Effect::variable;
+  if (options.var_list && is_variable &&
+      std::none_of(options.var_list->begin(), options.var_list->end(),
+                   [&](const Variable& variable) { return variable.ref() == x; })) {
+    why.cause = NoneCause::not_in_var_list;
+    return why;
+  }
+  std::vector<Tensor> read{x};
+  for (const Tensor& copy : copies_of(x)) read.push_back(copy);
+  std::optional<WhyNone> cut;
+  for (const Tensor& one : read) {
+    const std::optional<WhyNone> found = along_paths(y, one, options, site);
+    if (found && found->connected()) return *found;
+    if (!cut) cut = found;
+  }
+  return cut ? *cut : without_path(y, x, Paths(y, x));
+}
+
 }  // namespace
 
 WhyNone why_none(const Tensor& y, const GradientTarget& x, WhyNoneOptions options, Site site) {
+  add_copies(options.stop_gradients);
   WhyNone why = find_cause(y, x.differentiable(), options, site);
   why.text = why_none_text(why, y, x.tensor(), options);
   return why;

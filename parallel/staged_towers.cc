@@ -58,13 +58,18 @@ const train::ApplyGradientsOptions& applied(const Objective& objective,
 class TowerReads {
  public:
   explicit TowerReads(bool staged) {
-    if (!staged) return;
-    variables_.emplace();
-    stand_ins_ = std::make_unique<train::GradientScope>(get_default_graph(), variables_->changes());
+    if (staged) variables_.emplace();
   }
+  /// Scopes and templates that the program keeps read the variables themselves from now on.
+  ~TowerReads() {
+    *now_ = [](const VariableGetter& get, const std::string& name,
+               const std::optional<Shape>& shape,
+               const GetVariableOptions& options) { return get(name, shape, options); };
+  }
+  TowerReads(const TowerReads&) = delete;
+  TowerReads& operator=(const TowerReads&) = delete;
 
-  /// Returns the getter for the variable scope of all towers. Scopes that the program keeps may
-  /// outlive this object.
+  /// Returns the getter for the variable scope of all towers, which may outlive this object.
   CustomGetter getter() const {
     if (!variables_) return {};
     return [now = now_](const VariableGetter& get, const std::string& name,
@@ -82,7 +87,6 @@ class TowerReads {
 
  private:
   std::optional<StagedVariables> variables_;
-  std::unique_ptr<train::GradientScope> stand_ins_;
   std::shared_ptr<CustomGetter> now_ = std::make_shared<CustomGetter>();
 };
 

@@ -8,6 +8,7 @@
 #include "core/graph/scopes.h"
 #include "ops/control/group.h"
 #include "ops/variables/assign.h"
+#include "ops/variables/copies.h"
 
 namespace towerflow::parallel {
 namespace {
@@ -82,6 +83,7 @@ struct types::StagedVariables::State {
     }
     check_can_be_staged(variable);
     copies.push_back({tower, variable, make_staged_copy(variable, device)});
+    add_copy(variable, copies.back().copy);
     return copies.back().copy;
   }
 };
@@ -96,16 +98,6 @@ CustomGetter StagedVariables::getter(int tower, const std::string& device) const
     if (!variable.trainable()) return variable;
     return reading(state->copy_of(variable, tower, device), variable);
   };
-}
-
-train::GradientChanges StagedVariables::changes() const {
-  return {.stand_in = [state = state_](const Variable& variable) {
-    std::vector<Tensor> found;
-    for (const State::Staged& made : state->copies) {
-      if (made.variable.ref() == variable.ref()) found.push_back(made.copy.ref());
-    }
-    return found;
-  }};
 }
 
 Operation StagedVariables::refresh(Site site) const {

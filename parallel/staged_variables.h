@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "ops/variables/variable_scope.h"
-#include "train/gradient_scope.h"
 
 namespace towerflow::parallel::types {
 
@@ -19,13 +18,13 @@ namespace towerflow::parallel::types {
 ///       const auto scope = tf::variable_scope("net", {.custom_getter = getter});
 ///       loss = build(x);
 ///     }
-///     const tf::train::GradientScope stand_ins(graph, staged.changes());
 ///     const auto grads = opt.compute_gradients(loss);
 ///     const auto refresh = staged.refresh();
 ///     const auto step = tf::group({opt.apply_gradients(grads), refresh});
 ///
-/// A copy is a local variable `w/staged`, which begins with the value of `w`. Objects of this class
-/// that are copied share their variables.
+/// A copy is a local variable `w/staged`, which begins with the value of `w`; gradients with
+/// respect to `w` include those with respect to its copies. Objects of this class that are copied
+/// share their variables.
 class StagedVariables {
  public:
   StagedVariables();
@@ -37,8 +36,6 @@ class StagedVariables {
   /// errors   of `get_variable`: NotImplementedError, a partitioned variable; ValueError, a
   ///          variable whose shape is not fully known
   CustomGetter getter(int tower, const std::string& device) const;
-  /// Returns the changes with which gradients of the copies count as gradients of the variables.
-  train::GradientChanges changes() const;
 
   /// Returns the operation that copies the variables; every step must run it. Call it once, after
   /// `compute_gradients` and before `apply_gradients`: the plan orders reads and writes of a

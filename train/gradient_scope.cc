@@ -48,14 +48,4 @@ std::vector<GradAndVar> changed_computed_gradients(std::vector<GradAndVar> grads
   return through_scopes(std::move(grads_and_vars), &GradientChanges::computed);
 }
 
-std::vector<Tensor> stand_ins_of(const Variable& variable) {
-  std::vector<Tensor> found;
-  for (const GradientChanges& change : variable.graph().extension<OpenGradientScopes>().changes) {
-    if (!change.stand_in) continue;
-    const std::vector<Tensor> more = change.stand_in(variable);
-    found.insert(found.end(), more.begin(), more.end());
-  }
-  return found;
-}
-
 }  // namespace towerflow::train

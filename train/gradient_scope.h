@@ -11,15 +11,10 @@ namespace towerflow::train::types {
 /// other processes.
 using GradientFunction = std::function<std::vector<GradAndVar>(const std::vector<GradAndVar>&)>;
 
-/// Returns the tensors that stand for a variable in the forward pass, besides the variable itself.
-using StandInFunction = std::function<std::vector<Tensor>(const Variable& variable)>;
-
 /// What a scope changes about the gradients of its graph.
 struct GradientChanges {
   GradientFunction applied{};   ///< of the gradients given to `apply_gradients`
   GradientFunction computed{};  ///< of those that `compute_gradients` would return
-  /// Gradients with respect to these tensors count as gradients of the variable.
-  StandInFunction stand_in{};
 };
 
 /// While it exists, the optimizers of its graph compute and apply gradients with these changes.
@@ -50,7 +45,5 @@ GradientScope transform_gradients(GradientFunction function, Site site = Site::c
 std::vector<GradAndVar> transformed_gradients(std::vector<GradAndVar> grads_and_vars);
 /// Returns `grads_and_vars` after the `computed` functions of the open scopes.
 std::vector<GradAndVar> changed_computed_gradients(std::vector<GradAndVar> grads_and_vars);
-/// Returns what stands for a variable in the open scopes.
-std::vector<Tensor> stand_ins_of(const Variable& variable);
 
 }  // namespace towerflow::train

@@ -28,8 +28,9 @@ struct MonitoredTrainingSessionOptions {
   std::int64_t log_step_count_steps = 100;  ///< 0 for no messages about steps per second
   ConfigProto config{};
   double stop_grace_period_secs = 120;
-  /// Without a scaffold: by default the initializers of all variables, and a Saver of the variables
-  /// and the input positions.
+  /// Without a scaffold: what initializes variables before a checkpoint is restored, and a Saver.
+  /// By default the initializers of global variables, followed after the checkpoint by those of
+  /// local ones, and a Saver of the variables and the input positions.
   std::optional<Operation> init_op{};
   std::optional<Saver> saver{};
   /// How to initialize and save the graph; finalized first. As in TensorFlow, what a checkpoint

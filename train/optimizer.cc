@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "autodiff/aggregate.h"
 #include "autodiff/gradients.h"
 #include "autodiff/why_none.h"
 #include "core/graph/log.h"
@@ -89,31 +88,6 @@ bool none_present(const std::vector<GradAndVar>& pairs) {
   return std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) { return pair.grad; });
 }
 
-/// Returns the gradients of `variables`, the first of `grads`, with those of their stand-ins added:
-/// the others, which belong to the variables with the numbers `stood_for`.
-std::vector<OptionalGradient> with_stand_ins(const std::vector<OptionalGradient>& grads,
-                                             const std::vector<Variable>& variables,
-                                             const std::vector<std::size_t>& stood_for,
-                                             AggregationMethod method, Site site) {
-  if (stood_for.empty()) return grads;
-  const RoleScope role(variables[0].graph(), NodeRole::gradient);
-  std::vector<OptionalGradient> sums;
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    std::vector<Gradient> parts;
-    if (grads[i]) parts.push_back(*grads[i]);
-    for (std::size_t k = 0; k < stood_for.size(); ++k) {
-      const OptionalGradient& more = grads[variables.size() + k];
-      if (stood_for[k] == i && more) parts.push_back(*more);
-    }
-    OptionalGradient sum;
-    if (!parts.empty()) {
-      sum = aggregate_gradients(parts, variables[i].op().name(), method, site);
-    }
-    sums.push_back(sum.with_origin(grads[i].origin()));
-  }
-  return sums;
-}
-
 /// Adds the assignment that applies the variable's constraint to its value after `update`.
 Operation apply_constraint(const Variable& variable, const Operation& update, Site site) {
   const ControlDependencies after(variable.graph(), std::vector<Node*>{&update.node()});
@@ -163,21 +137,12 @@ std::vector<GradAndVar> Optimizer::compute(const Tensor& loss,
     throw ValueError("No variables to optimize.",
                      {.site = site, .hint = why_no_variables(options.var_list)});
   }
-  std::vector<GradientTarget> targets(variables.begin(), variables.end());
-  std::vector<std::size_t> stood_for;  // by each target behind the variables
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    for (const Tensor& stand_in : stand_ins_of(variables[i])) {
-      targets.emplace_back(stand_in);
-      stood_for.push_back(i);
-    }
-  }
   GradientsOptions call;
   if (options.grad_loss) call.grad_ys = {options.grad_loss};
   call.colocate_gradients_with_ops = options.colocate_gradients_with_ops;
   call.gate_gradients = options.gate_gradients == GATE_OP;
   call.aggregation_method = options.aggregation_method;
-  auto grads = with_stand_ins(gradients({loss}, targets, call, site), variables, stood_for,
-                              options.aggregation_method, site);
+  auto grads = gradients({loss}, variables, call, site);
   if (options.gate_gradients == GATE_GRAPH) {
     const RoleScope role(loss.graph(), NodeRole::gradient);
     grads = tuple(grads, {}, site);

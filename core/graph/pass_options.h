@@ -11,7 +11,7 @@ namespace towerflow::types {
 
 /// Which passes run; each can be switched off to measure its effect. Results stay the same bit for
 /// bit, except for the rewrites of layers and `choose_winograd` (within 1e-5), and for the order of
-/// sums that some algorithms of `all_reduce` have on more than two devices.
+/// sums that some algorithms of `all_reduce` have with more than two towers.
 struct PassOptions {
   bool drop_unread = true;
   bool fold_constants = true;

@@ -285,7 +285,6 @@ TEST_CASE("gradients of a staged variable and of its copy add up") {
   CHECK(tf::local_variables().size() == 1);
   const Variable itself = tf::trainable_variables().front();
   CHECK(itself.value().name() == "net/w/read:0");
-  const tf::train::GradientScope scope(graph, staged.changes());
   train::GradientDescentOptimizer opt(0.5);
   const auto grads =
       opt.compute_gradients(0.5 * tf::reduce_sum(tf::square(w)) + 0.25 * tf::reduce_sum(itself));
@@ -294,6 +293,55 @@ TEST_CASE("gradients of a staged variable and of its copy add up") {
   // The gradient is 1/4 more than the value before the latest update.
   check_steps(tf::group({update, refresh}),
               {1 - 0.5 * 1.25, 0.375 - 0.5 * 1.25, -0.25 - 0.5 * (0.25 + 0.375)}, {});
+}
+
+TEST_CASE(
+    "gradients with respect to a variable include those of its copies, wherever it is asked") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  train::GradientDescentOptimizer opt(0.25);
+  Tensor by_handle, stopped;
+  const parallel::Towers towers(opt,
+                                [&](int tower, const std::string& scope) {
+                                  const Tensor loss = square_loss(tower, scope);
+                                  const Variable w = tf::with(
+                                      tf::variable_scope(tf::get_variable_scope(), {.reuse = true}),
+                                      [](auto&) { return tf::get_variable("w", {2}); });
+                                  by_handle = tf::gradients(loss, w)[0]->dense();
+                                  CHECK_FALSE(tf::gradients(loss, w, {.stop_gradients = w})[0]);
+                                  CHECK(tf::why_none(loss, w, {.stop_gradients = w}).cause ==
+                                        tf::NoneCause::stop_gradients_argument);
+                                  return loss;
+                                },
+                                {.num_towers = 2, .staged_variables = true});
+  const Variable w = tf::trainable_variables()[0];
+  CHECK(tf::why_none(towers.losses[0], w).connected());
+  const auto table = tf::who_trains_what({{"loss", towers.losses, towers.train_op}});
+  REQUIRE(table.losses.size() == 1);
+  REQUIRE(table.losses[0].size() == 1);
+  for (const tf::TowerTraining& tower : table.losses[0][0].towers) {
+    CHECK(tower.kind == tf::Training::dense);
+  }
+  Session session({.allow_soft_placement = true});
+  session.run(tf::global_variables_initializer());
+  session.run(tf::local_variables_initializer());
+  CHECK(numbers(session.run(by_handle)) == std::vector<double>{2, 2});
+}
+
+TEST_CASE("after the towers, scopes and templates of the program read the variables themselves") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  train::GradientDescentOptimizer opt(0.25);
+  const auto net = tf::make_template("net", [] { return square_loss(0, ""); });
+  const parallel::Towers towers(opt, [&](int, const std::string&) { return net(); },
+                                {.num_towers = 2, .staged_variables = true});
+  const Tensor evaluated = net();
+  Session session({.allow_soft_placement = true});
+  session.run(tf::global_variables_initializer());
+  session.run(tf::local_variables_initializer());
+  session.run(towers.train_op);
+  CHECK(numbers(session.run(tf::trainable_variables()[0])) == std::vector<double>{0.75, 0.75});
+  CHECK(session.run(evaluated).item<float>() == 0.5625F);
 }
 
 TEST_CASE("a staged variable begins with the value of its variable") {
@@ -327,9 +375,9 @@ TEST_CASE("a training that resumes begins its copies with the values of the chec
          .staged_variables = true});
     const Variable w = tf::trainable_variables()[0], copy = tf::local_variables()[0];
     tf::with(train::MonitoredTrainingSession({.checkpoint_dir = folder.path(),
-                                              .scaffold = std::move(scaffold),
                                               .save_checkpoint_steps = 1,
-                                              .config = {.allow_soft_placement = true}}),
+                                              .config = {.allow_soft_placement = true},
+                                              .scaffold = std::move(scaffold)}),
              [&](train::MonitoredTrainingSession& session) {
                CHECK(numbers(session.raw_session().run(w)) == std::vector<double>(2, before));
                CHECK(numbers(session.raw_session().run(copy)) == std::vector<double>(2, before));
@@ -348,7 +396,7 @@ TEST_CASE("a training that resumes begins its copies with the values of the chec
     (void)square_loss(0, "");
   }
   train::init_from_checkpoint(folder.path(), {{"w", "net/w"}});
-  train::MonitoredTrainingSession session({});
+  train::MonitoredTrainingSession session(train::MonitoredTrainingSessionOptions{});
   CHECK(numbers(session.raw_session().run(tf::local_variables()[0])) ==
         std::vector<double>(2, 0.421875));
 }
