@@ -120,6 +120,13 @@ class ProgramKernel final : public CpuKernel {
     return loops.both;
   }
 
+  /// Returns whether a loop reads operand `place` as one number, without its expansion.
+  static bool takes_number(const StepLoop& loop, std::size_t place) {
+    const auto* binary = std::get_if<BinaryLoops>(&loop);
+    return binary != nullptr &&
+           (place == 0 ? binary->scalar_left : binary->scalar_right) != nullptr;
+  }
+
   void find_last_uses() {
     last_use_.assign(program_.steps.size(), 0);
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
@@ -135,24 +142,27 @@ class ProgramKernel final : public CpuKernel {
     const ElementwiseStep& step = program_.steps[index];
     PreparedStep made;
     std::vector<DType> dtypes;
-    bool one_number = false;  // binary loops take one scalar, other loops none
     for (const ElementwiseOperand operand : step.operands) {
       const auto i = static_cast<std::size_t>(operand.index);
       dtypes.push_back(operand.is_step ? program_.steps[i].dtype : inputs_[i].dtype);
-      if (operand.is_step) {
-        made.operands.push_back(
-            {OperandLocation::Kind::buffer, buffer_of_[i], size_of(dtypes.back())});
-      } else if (is_full(i)) {
-        made.operands.push_back({OperandLocation::Kind::input, i, size_of(dtypes.back())});
-      } else if (inputs_[i].shape.elements() == 1 && step.operands.size() == 2 && !one_number) {
-        one_number = true;
-        made.operands.push_back({OperandLocation::Kind::number, i, size_of(dtypes.back())});
-      } else {
-        made.operands.push_back(
-            {OperandLocation::Kind::buffer, expansion_buffer(i), size_of(dtypes.back())});
-      }
     }
     made.loop = step_loop(step.op, dtypes, step.dtype).value();
+    bool one_number = false;  // binary loops take at most one scalar
+    for (std::size_t place = 0; place < step.operands.size(); ++place) {
+      const auto i = static_cast<std::size_t>(step.operands[place].index);
+      const std::int64_t bytes = size_of(dtypes[place]);
+      if (step.operands[place].is_step) {
+        made.operands.push_back({OperandLocation::Kind::buffer, buffer_of_[i], bytes});
+      } else if (is_full(i)) {
+        made.operands.push_back({OperandLocation::Kind::input, i, bytes});
+      } else if (inputs_[i].shape.elements() == 1 && !one_number &&
+                 takes_number(made.loop, place)) {
+        one_number = true;
+        made.operands.push_back({OperandLocation::Kind::number, i, bytes});
+      } else {
+        made.operands.push_back({OperandLocation::Kind::buffer, expansion_buffer(i), bytes});
+      }
+    }
     const bool last = index + 1 == program_.steps.size();
     made.out = {last ? OperandLocation::Kind::input : OperandLocation::Kind::buffer,
                 last ? 0 : free_buffer(), size_of(step.dtype)};

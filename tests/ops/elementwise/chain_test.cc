@@ -124,6 +124,35 @@ TEST_CASE("elementwise: gradients of chains have the same bits in fewer launches
   }
 }
 
+template <class T>
+void check_number_gradient(Tensor (*function)(const Tensor&)) {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tensor_of(random_array<T>({37}, 3));
+  // The gradient of each element is the same number, which is known only in a run.
+  const Tensor sum = reduce_sum(function(square(x) + 0.1));
+  const auto gradient = gradients(square(sum), {x});
+  const std::vector<Fetch> fetches{sum, gradient[0]->dense()};
+  CHECK(same_bits(fused(graph, fetches), run_plain(graph, fetches)));
+}
+
+TEST_CASE("elementwise: the gradient of any op may be one number") {
+  int at = 0;
+  for (const auto function :
+       {+[](const Tensor& x) { return nn::relu(x); }, +[](const Tensor& x) { return tanh(x); },
+        +[](const Tensor& x) { return sigmoid(x); }, +[](const Tensor& x) { return sqrt(x); },
+        +[](const Tensor& x) { return rsqrt(x); }, +[](const Tensor& x) { return exp(x); },
+        +[](const Tensor& x) { return log(x); }, +[](const Tensor& x) { return abs(x); },
+        +[](const Tensor& x) { return 1.0 / x; }, +[](const Tensor& x) { return x * x - x; },
+        +[](const Tensor& x) { return pow(x, 1.5); },
+        +[](const Tensor& x) { return maximum(x, 0.5); },
+        +[](const Tensor& x) { return where(x > 0.5, x, square(x)); }}) {
+    CAPTURE(at++);
+    check_number_gradient<float>(function);
+    check_number_gradient<double>(function);
+  }
+}
+
 TEST_CASE("elementwise: a result that only the chain reads, though twice, is inside") {
   Graph graph;
   const auto guard = graph.as_default();
