@@ -103,6 +103,10 @@ Tensor GradientLoopState::count_forward() {
 void GradientLoopState::count_backward(const Tensor& count) {
   const Tensor one = constant(Operand(1, site_), {.name = "b_count"}, site_);
   WhileContext& loop = *backward_;
+  // What the caller waits for cannot enter an inner loop before it has a node to wait for inside.
+  // In TensorFlow this is an AttributeError.
+  std::optional<ControlDependencies> anywhere;
+  if (outer_ != nullptr) anywhere.emplace(graph_, std::nullopt);
   const ContextScope inside(graph_, &loop);
   loop.add_known(count);
   const Tensor entered = loop.enter(count, false, "b_count", site_);

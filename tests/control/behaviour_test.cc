@@ -322,6 +322,37 @@ TEST_CASE("a y that leads to another y through a loop") {
   CHECK(value_of(convert_to_tensor(*gradients({z, y}, {x})[0])).item<float>() == 18);
 }
 
+TEST_CASE("gradients of a loop in a loop may wait for something outside") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = scalar("x"), awaited = constant(1.0);
+  const Tensor y = std::get<1>(while_loop(
+      [](Tensor i, Tensor) { return less(i, 2); },
+      [&](Tensor i, Tensor a) {
+        const auto inner =
+            while_loop([](Tensor j, Tensor) { return less(j, 2); },
+                       [&](Tensor j, Tensor d) { return std::tuple(j + 1, tanh(d) * x); },
+                       std::tuple(constant(0), a * x));
+        return std::tuple(i + 1, std::get<1>(inner));
+      },
+      std::tuple(constant(0), x)));
+  const OptionalGradient alone = gradients(y, {x})[0];
+  OptionalGradient waiting;
+  {
+    const auto after = control_dependencies({awaited});
+    waiting = gradients(y, {x})[0];
+  }
+  for (const Operation& node : graph.get_operations()) {
+    for (const Operation& other : node.control_inputs()) CHECK(other.valid());
+  }
+  Session session;
+  const auto run = [&](const OptionalGradient& gradient) {
+    return session.run(gradient->dense(), {{x, 0.7F}}).item<float>();
+  };
+  CHECK(run(alone) != 0);
+  CHECK(run(waiting) == run(alone));
+}
+
 TEST_CASE("a Merge of two unrelated Switches is absent if neither has a value") {
   Graph graph;
   const auto guard = graph.as_default();
