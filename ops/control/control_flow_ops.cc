@@ -41,14 +41,16 @@ Shape common_shape(const Shape& a, const Shape& b) {
 
 void merge_shape(InferenceContext& context) {
   Shape shape = context.shape(0);
+  bool refs = context.is_ref(0);
   for (std::size_t i = 1; i < context.num_inputs(); ++i) {
+    refs = refs && context.is_ref(i);
     if (context.dtype(i) != context.dtype(0)) {
       context.fail_type(fmt::format("a Merge of {} and {}", dtype_name(context.dtype(0)),
                                     dtype_name(context.dtype(i))));
     }
     shape = common_shape(shape, context.shape(i));
   }
-  context.add_output(context.dtype(0), std::move(shape), context.is_ref(0));
+  context.add_output(context.dtype(0), std::move(shape), refs);
   context.add_output(DType::int32, Shape());
 }
 

@@ -353,6 +353,27 @@ TEST_CASE("gradients of a loop in a loop may wait for something outside") {
   CHECK(run(waiting) == run(alone));
 }
 
+TEST_CASE("a branch that gives a variable, beside one that gives a value") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable v = get_variable("v", {2}, {.initializer = zeros_initializer()});
+  const Tensor p = scalar("p", bool_);
+  const Tensor assigned = assign(v, {1.0, 2.0});
+  const Tensor either = cond(
+      p,
+      [] {
+        return constant({3.0, 4.0});
+      },
+      [&] { return assigned; });
+  CHECK_FALSE(either.is_ref());
+  const Tensor twice = cond(
+      p, [&] { return either * 2.0; }, [&] { return -either; });
+  CHECK(GraphDef::FromString(graph.as_graph_def().SerializeToString()).node.size() == graph.size());
+  Session session;
+  CHECK(session.run(twice, {{p, true}}).data<float>()[1] == 8);
+  CHECK(session.run(twice, {{p, false}}).data<float>()[1] == -2);
+}
+
 TEST_CASE("a Merge of two unrelated Switches is absent if neither has a value") {
   Graph graph;
   const auto guard = graph.as_default();
