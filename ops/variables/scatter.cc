@@ -252,6 +252,8 @@ constexpr ScatterDef kSliceScatters[] = {
 
 bool takes_all(const std::string& op) { return op.ends_with("Update"); }
 bool compares(const std::string& op) { return op == "ScatterMin" || op == "ScatterMax"; }
+/// Returns whether TensorFlow declares that the op has no gradient; it says nothing of the others.
+bool is_declared(const std::string& op) { return op != "ScatterUpdate" && !compares(op); }
 
 /// Throws TypeError if the variable's dtype does not suit the op, before values become constants.
 void require_scattered(const std::string& op, DType dtype, Site site) {
@@ -283,16 +285,17 @@ static void register_scatter_ops(OpRegistry& registry) {
     AttrsDef attrs = attributes<ScatterAttrs>();
     if (takes_all(op)) attrs = std::move(attrs).defaults_to("use_locking", true);
     if (of_slices) attrs = std::move(attrs).fixed("bad_indices_policy", std::string());
-    registry.add({.name = op,
-                  .inputs = {"ref: Ref(T)", "indices: Index(Tindices)", "updates: T"},
-                  .outputs = {"output_ref: Ref(T)"},
-                  .attrs = std::move(attrs),
-                  .shape = of_slices      ? scatter_nd_shape_of_variable
-                           : compares(op) ? scatter_extreme_shape
-                                          : scatter_shape,
-                  .gradient = NoGradient{"an assignment to a variable has no gradient"},
-                  .effect = Effect::writes_variable,
-                  .written = {0}});
+    registry.add(
+        {.name = op,
+         .inputs = {"ref: Ref(T)", "indices: Index(Tindices)", "updates: T"},
+         .outputs = {"output_ref: Ref(T)"},
+         .attrs = std::move(attrs),
+         .shape = of_slices      ? scatter_nd_shape_of_variable
+                  : compares(op) ? scatter_extreme_shape
+                                 : scatter_shape,
+         .gradient = NoGradient{"an assignment to a variable has no gradient", is_declared(op)},
+         .effect = Effect::writes_variable,
+         .written = {0}});
   };
   for (const ScatterDef& one : kScatters) add(one.op, false);
   for (const ScatterDef& one : kSliceScatters) add(one.op, true);

@@ -85,6 +85,9 @@ TEST_CASE("an op that TensorFlow has forgotten is a LookupError, until it is giv
   const Tensor y = tf::is_finite(x);
   CHECK_THROWS_AS(gradients({y}, {x}), LookupError);
   CHECK_FALSE(gradients({tf::greater(x, 0.0f)}, {x})[0]);  // Greater is declared not differentiable
+  const tf::Variable v = tf::get_variable("v", {2});
+  CHECK_THROWS_AS(gradients({tf::scatter_update(v, {0}, {1.0f})}, {v}), LookupError);
+  CHECK_FALSE(gradients({tf::scatter_add(v, {0}, {1.0f})}, {v})[0]);
   NotDifferentiable("IsFinite");
   CHECK_FALSE(gradients({y}, {x})[0]);
 }
