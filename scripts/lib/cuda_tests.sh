@@ -30,13 +30,20 @@ run_cuda_tests() {
   shift
   export TOWERFLOW_TEST_CUDA=$devices
   cd "$root" || return 1
-  TOWERFLOW_TEST_DEVICE=/device:GPU:0 run_quietly "$@" "$dir/tests/test_ops_cases" \
-    --test-case='every case: kernels*' || failed=$((failed + 1))
-  local name
-  for name in chains training models strategies; do
-    run_quietly "$@" "$dir/tests/test_cuda_$name" || failed=$((failed + 1))
-  done
-  TOWERFLOW_STRATEGIES=all run_quietly "$@" "$dir/tests/test_models_strategies" --test-case='every strategy*' ||
+  # run_one NAME ARGUMENT...: says how a program failed, since one that is killed prints nothing.
+  run_one() {
+    local name=$1 status=0
+    shift
+    run_quietly "${command[@]}" "$dir/tests/$name" "$@" || status=$?
+    [ "$status" -eq 0 ] && return
+    warn "$devices: $name ended with exit code $status"
     failed=$((failed + 1))
+  }
+  local command=("$@") name
+  TOWERFLOW_TEST_DEVICE=/device:GPU:0 run_one test_ops_cases --test-case='every case: kernels*'
+  for name in chains training models strategies; do
+    run_one "test_cuda_$name"
+  done
+  TOWERFLOW_STRATEGIES=all run_one test_models_strategies --test-case='every strategy*'
   return "$failed"
 }
