@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "cuda/backend/driver.h"
-#include "cuda/device/arguments.h"
+#include "cuda/device/data_error.h"
 
 namespace towerflow::cuda {
 

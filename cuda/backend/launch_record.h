@@ -4,7 +4,7 @@
 #include <exception>
 #include <functional>
 
-#include "cuda/device/arguments.h"
+#include "cuda/device/data_error.h"
 
 namespace towerflow::cuda {
 
