@@ -35,7 +35,7 @@ TOWERFLOW_DEVICE void forward(const T* x, const T* filter, T* y, const Depthwise
   const int64 n = int64{s.batch} * s.rows.output * s.columns.output * results;
   for (int64 i = grid_thread(); i < n; i += grid_threads()) {
     const int64 pixel = i / results, line = pixel / s.columns.output, image = line / s.rows.output;
-    const int channel = static_cast<int>(i - pixel * results);
+    const int channel = static_cast<int>(i - pixel * results), in = channel / s.multiplier;
     const int q = static_cast<int>(pixel - line * s.columns.output);
     const int p = static_cast<int>(line - image * s.rows.output);
     Compute<T> sum = 0;
@@ -45,8 +45,7 @@ TOWERFLOW_DEVICE void forward(const T* x, const T* filter, T* y, const Depthwise
       for (int t = 0; t < s.columns.filter; ++t) {
         const int w = pixel_of(s.columns, q, t);
         if (!is_inside(s.columns, w)) continue;
-        const int64 from = ((image * s.rows.input + h) * s.columns.input + w) * s.channels +
-                           channel / s.multiplier;
+        const int64 from = ((image * s.rows.input + h) * s.columns.input + w) * s.channels + in;
         sum +=
             widen(x[from]) * widen(filter[(int64{r} * s.columns.filter + t) * results + channel]);
       }
