@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::array<const char*, 8> kColours{"#1f5fa8", "#c4501b", "#2e8b57", "#8a3fa0",
                                               "#b08900", "#c2185b", "#00838f", "#6d4c41"};
+constexpr std::array<const char*, 3> kDashes{"none", "6 4", "2 3"};
 constexpr double kTop = 52, kHeight = 300, kWidth = 330;
 constexpr double kLeft[] = {74, 494};  // of the two panels
 
@@ -86,7 +87,15 @@ std::string axes(const Scales& scales) {
   return text;
 }
 
-std::string line_of(const Scales& scales, const ScaleCurve& curve, const char* colour) {
+/// Returns the attributes of the line of curve `i`. Once each colour was used, lines are dashed.
+std::string stroke(std::size_t i) {
+  const char* dashes = kDashes[i / kColours.size() % kDashes.size()];
+  return fmt::format("stroke=\"{}\" stroke-dasharray=\"{}\"", kColours[i % kColours.size()],
+                     dashes);
+}
+
+std::string line_of(const Scales& scales, const ScaleCurve& curve, std::size_t number) {
+  const char* colour = kColours[number % kColours.size()];
   std::string text;
   for (int panel = 0; panel < 2; ++panel) {
     std::string points, dots;
@@ -97,9 +106,8 @@ std::string line_of(const Scales& scales, const ScaleCurve& curve, const char* c
       dots +=
           fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\" fill=\"{}\"/>\n", x, y, colour);
     }
-    text +=
-        fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\"/>\n",
-                    points, colour);
+    text += fmt::format("<polyline points=\"{}\" fill=\"none\" {} stroke-width=\"1.8\"/>\n", points,
+                        stroke(number));
     text += dots;
   }
   return text;
@@ -131,7 +139,7 @@ std::string curve_picture(const std::string& title, const std::vector<ScaleCurve
   text += axes(scales);
   for (std::size_t i = 0; i < curves.size(); ++i) {
     const char* colour = kColours[i % kColours.size()];
-    text += line_of(scales, curves[i], colour);
+    text += line_of(scales, curves[i], i);
     if (i < published.size()) {
       for (const PublishedPoint& point : published[i]) {
         const double alone = curves[i].examples / curves[i].results.front().alone;
@@ -146,8 +154,8 @@ std::string curve_picture(const std::string& title, const std::vector<ScaleCurve
     }
     const double x = kLeft[0] + 260.0 * static_cast<double>(i % 3);
     const double y = kTop + kHeight + 60 + 20.0 * static_cast<double>(i / 3);
-    text += fmt::format("<path d=\"M{:.1f} {:.1f}h18\" stroke=\"{}\" stroke-width=\"2\"/>\n", x,
-                        y - 4, colour);
+    text +=
+        fmt::format("<path d=\"M{:.1f} {:.1f}h18\" {} stroke-width=\"2\"/>\n", x, y - 4, stroke(i));
     text += label(x + 24, y, "start", curves[i].name);
   }
   return text + "</svg>\n";

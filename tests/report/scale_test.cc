@@ -227,6 +227,10 @@ TEST_CASE("curves as a table and as a picture") {
   CHECK(picture.find("nan") == std::string::npos);
   const ScaleCurve point{"one", 10, {3}, {curve.results[0]}};
   CHECK(curve_picture("one", {point}).find("nan") == std::string::npos);
+  // The ninth curve has the colour of the first, so it is dashed.
+  CHECK(picture.find("stroke-dasharray=\"6 4\"") == std::string::npos);
+  CHECK(curve_picture("nine", std::vector<ScaleCurve>(9, curve)).find("stroke-dasharray=\"6 4\"") !=
+        std::string::npos);
 }
 
 }  // namespace
